@@ -1,0 +1,104 @@
+/**
+ * `deno task test`: everything that must hold before a commit, each step as its own `deno` process, counted together.
+ * The last line is `N passed, N failed`; the exit code is 1 when anything failed.
+ *
+ * @module
+ */
+import { activeMapFlags } from "./deps.ts";
+
+interface Outcome {
+  passed: number;
+  failed: number;
+}
+
+const ROOT = `${import.meta.dirname}/..`;
+const COVERAGE = `${ROOT}/coverage`;
+const ENTRY_POINTS = ["mod.ts", "cli.ts", "src/wire/sse.ts", "src/testing.ts"];
+/** Rooms whose lines the tests must reach, and what share of them. */
+const COVERED_ROOMS = ["src/dialects", "src/provider"];
+const COVERED_PERCENT = 95;
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(`${ROOT}/${path}`);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Runs `deno`, shows what it writes, and returns that with its success. */
+async function deno(args: string[]): Promise<{ success: boolean; output: string }> {
+  console.log(`\n▸ deno ${args.join(" ").replaceAll(`${Deno.cwd()}/`, "")}`);
+  const child = new Deno.Command(Deno.execPath(), { args, cwd: ROOT, stdout: "piped", stderr: "inherit" }).spawn();
+  const [shown, kept] = child.stdout.tee();
+  const [output] = await Promise.all([
+    new Response(kept).text(),
+    shown.pipeTo(Deno.stdout.writable, { preventClose: true }),
+  ]);
+  return { success: (await child.status).success, output };
+}
+
+async function step(args: string[]): Promise<Outcome> {
+  const { success } = await deno(args);
+  return { passed: Number(success), failed: Number(!success) };
+}
+
+async function tests(args: string[]): Promise<Outcome> {
+  const { success, output } = await deno(["test", ...activeMapFlags(), ...args]);
+  // deno-lint-ignore no-control-regex -- colours of the test runner
+  const plain = output.replaceAll(/\x1b\[[0-9;]*m/g, "");
+  const [, passed = 0, failed = 0] = /(\d+) passed(?: \([^)]*\))? \| (\d+) failed/.exec(plain) ?? [];
+  // A module that does not load fails the run without a failed test.
+  return { passed: Number(passed), failed: Math.max(Number(failed), Number(!success)) };
+}
+
+async function coverage(): Promise<Outcome> {
+  const report = await new Deno.Command(Deno.execPath(), { args: ["coverage", "--lcov", COVERAGE], cwd: ROOT })
+    .output();
+  const found = new Map(COVERED_ROOMS.map((room) => [room, { lines: 0, hit: 0 }]));
+  let room: { lines: number; hit: number } | undefined;
+  for (const line of new TextDecoder().decode(report.stdout).split("\n")) {
+    if (line.startsWith("SF:")) room = found.get(COVERED_ROOMS.find((name) => line.includes(`/${name}/`)) ?? "");
+    const [, hits] = /^DA:\d+,(\d+)/.exec(line) ?? [];
+    if (!room || hits === undefined) continue;
+    room.lines++;
+    room.hit += Number(hits !== "0");
+  }
+  const outcome = { passed: 0, failed: 0 };
+  for (const [name, { lines, hit }] of found) {
+    const percent = lines === 0 ? 0 : 100 * hit / lines;
+    const enough = percent >= COVERED_PERCENT;
+    console.log(
+      `coverage of ${name}: ${percent.toFixed(1)} % of ${lines} lines${enough ? "" : `, wanted ${COVERED_PERCENT}`}`,
+    );
+    outcome[enough ? "passed" : "failed"]++;
+  }
+  return outcome;
+}
+
+async function main(): Promise<void> {
+  const entries = ENTRY_POINTS.filter(exists);
+  const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].filter(exists);
+  if (exists("coverage")) await Deno.remove(COVERAGE, { recursive: true });
+  const steps = [
+    () => step(["fmt", "--check"]),
+    () => step(["lint"]),
+    () => step(["check", ...activeMapFlags(), "."]),
+    () => step(["doc", "--lint", ...activeMapFlags(), ...entries]),
+    () => tests(["-A", "--no-check", `--coverage=${COVERAGE}`, "--coverage-raw-data-only", "tests"]),
+    () => tests(["-A", "--doc", ...entries, ...documents]),
+    coverage,
+  ];
+  const total = { passed: 0, failed: 0 };
+  for (const run of steps) {
+    const { passed, failed } = await run();
+    total.passed += passed;
+    total.failed += failed;
+  }
+  console.log(`\n${total.passed} passed, ${total.failed} failed`);
+  Deno.exit(total.failed === 0 ? 0 : 1);
+}
+
+await main();
