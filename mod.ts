@@ -1,0 +1,59 @@
+/**
+ * pawl: a small, hardened agent loop. A conversation, two streaming providers that speak with one voice, and a tool loop that cannot
+ * run away. It has no dependency and needs one permission: the network, to one host.
+ *
+ * @example
+ * ```ts
+ * import { createProvider, openAiChat, run } from "@pawl/pawl";
+ * import { scriptedFetch } from "@pawl/pawl/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const provider = createProvider({
+ *   dialect: openAiChat,
+ *   baseUrl: "http://localhost:11434/v1",
+ *   model: "qwen3",
+ *   maxTokens: 1024,
+ *   fetch: scriptedFetch([
+ *     { events: [{ choices: [{ delta: { content: "Four." }, finish_reason: "stop" }] }, "[DONE]"] },
+ *   ]), // leave this line out to talk to the endpoint
+ * });
+ * const { text } = await run(provider, { prompt: "How much is two and two?" });
+ * assertEquals(text, "Four.");
+ * ```
+ *
+ * @module
+ */
+export { Conversation, type ConversationJson } from "./src/model/conversation.ts";
+export * from "./src/model/message.ts";
+export * from "./src/model/event.ts";
+export {
+  isPawlError,
+  type PartialReply,
+  type PartialRun,
+  PawlError,
+  type PawlErrorCode,
+  type PawlErrorOptions,
+} from "./src/model/error.ts";
+export { DEFAULT_LIMITS, type Limits } from "./src/model/limits.ts";
+export type { JsonSchema, Tool, ToolChoice, ToolContext } from "./src/model/tool.ts";
+export { stripReasoning } from "./src/text/reasoning.ts";
+export { decodeJsonObject } from "./src/text/json_object.ts";
+export {
+  createProvider,
+  type Provider,
+  type ProviderOptions,
+  type ProviderRequest,
+  type StreamOptions,
+} from "./src/provider/provider.ts";
+export type {
+  Compat,
+  Decoder,
+  Dialect,
+  DialectRequest,
+  EncodedRequest,
+  MessageSink,
+  Thinking,
+} from "./src/provider/dialect.ts";
+export type { BlockMeta, Receiver } from "./src/provider/receiver.ts";
+export { openAiChat } from "./src/dialects/openai_chat.ts";
+export { anthropicMessages } from "./src/dialects/anthropic_messages.ts";

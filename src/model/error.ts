@@ -1,0 +1,125 @@
+/**
+ * The one error class, and the codes that tell failures apart (design §3, "Errors").
+ * @module
+ */
+import type { Conversation } from "./conversation.ts";
+import type { Message, Usage } from "./message.ts";
+
+/** What failed. The command line maps each code to an exit status. */
+export type PawlErrorCode =
+  | "unreachable"
+  | "timeout"
+  | "http_status"
+  | "redirect"
+  | "backend"
+  | "malformed_stream"
+  | "empty_reply"
+  | "response_too_large"
+  | "unsupported_tool_call"
+  | "no_tool_calling"
+  | "truncated"
+  | "output_limit"
+  | "context_overflow"
+  | "iteration_limit"
+  | "budget"
+  | "no_progress"
+  | "not_json"
+  | "invalid_json"
+  | "permission"
+  | "invalid_skill"
+  | "invalid_session";
+
+/** Work done before a provider failed. */
+export interface PartialReply {
+  /** The blocks so far; open ones as far as they got. */
+  message: Message;
+  usage?: Usage;
+}
+
+/** Work done before a run failed. */
+export interface PartialRun {
+  /** Text of the last message or of the broken reply. */
+  text: string;
+  /** The broken reply, which is not in the conversation. */
+  message?: Message;
+  /** Valid: it can be sent again. */
+  conversation: Conversation;
+  /** Sum over the replies of the run. */
+  usage: Usage;
+  /** Complete replies. */
+  iterations: number;
+  /** Tool functions started. */
+  toolCalls: number;
+}
+
+/** Fields of a {@linkcode PawlError} beside code and message. */
+export interface PawlErrorOptions {
+  /** HTTP status, if the endpoint answered with one. */
+  status?: number;
+  /** The same request may succeed later. Default `false`. */
+  retryable?: boolean;
+  /** How long the endpoint asked to wait. */
+  retryAfterMs?: number;
+}
+
+const BRAND: unique symbol = Symbol.for("pawl.error") as never;
+
+/**
+ * Every failure that a caller may want to catch.
+ * The message is one line of at most 300 characters; it never holds a key, a URL, or more than a short cleaned excerpt of what the
+ * endpoint wrote. There is no `cause`: the runtime puts the URL into it.
+ *
+ * @example
+ * ```ts
+ * import { isPawlError, PawlError } from "@pawl/pawl";
+ * import { assert } from "@std/assert";
+ *
+ * const error = new PawlError("truncated", "The reply broke off", { retryable: true });
+ * assert(isPawlError(error, "truncated") && error.retryable);
+ * ```
+ */
+export class PawlError extends Error {
+  override readonly name = "PawlError";
+  /** Which failure it is. */
+  readonly code: PawlErrorCode;
+  /** HTTP status, if there was one. */
+  declare readonly status?: number;
+  /** The same request may succeed later. */
+  readonly retryable: boolean;
+  /** Milliseconds the endpoint asked to wait. */
+  declare readonly retryAfterMs?: number;
+  /** Work done so far; not enumerable, so that no log prints a conversation by accident. */
+  declare partial?: PartialReply | PartialRun;
+
+  /**
+   * @param code Which failure it is.
+   * @param message One line; control characters become spaces, and it is cut at 300 characters.
+   * @param options Status and retry advice.
+   */
+  constructor(code: PawlErrorCode, message: string, options: PawlErrorOptions = {}) {
+    super(oneLine(message));
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    if (options.status !== undefined) this.status = options.status;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+    Object.defineProperty(this, BRAND, { value: true });
+    Object.defineProperty(this, "partial", { value: undefined, writable: true, configurable: true });
+  }
+}
+
+function oneLine(message: string): string {
+  // deno-lint-ignore no-control-regex -- a message is one line, whoever wrote it
+  const line = message.toWellFormed().replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ");
+  return line.length <= 300 ? line : line.slice(0, 299).toWellFormed() + "…";
+}
+
+/**
+ * Tells whether something caught is a {@linkcode PawlError}, also one made by another copy of the package.
+ *
+ * @param error Anything caught.
+ * @param code Ask for this code only.
+ */
+export function isPawlError(error: unknown, code?: PawlErrorCode): error is PawlError {
+  return error instanceof Error && (error as { [BRAND]?: true })[BRAND] === true &&
+    (code === undefined || (error as PawlError).code === code);
+}

@@ -1,0 +1,104 @@
+/**
+ * What a reply tells while it arrives. Grammar of one reply (design §3):
+ * `retry* message_start (block_start content_delta* block_complete)* message_complete`;
+ * indexes count 0, 1, 2, … and one block is open at a time.
+ * @module
+ */
+import type { BlockType, ContentBlock, Message, StopReason, ToolResultBlock, ToolUseBlock, Usage } from "./message.ts";
+
+/** The reply has begun: the first event that is no error, ping or comment. */
+export interface MessageStartEvent {
+  type: "message_start";
+  role: "assistant";
+}
+
+/** A block opens. Its type is provisional: `block_complete` decides. */
+export interface BlockStartEvent {
+  type: "block_start";
+  index: number;
+  blockType: BlockType;
+  /** With `blockType: "tool_use"`. */
+  toolId?: string;
+  /** With `blockType: "tool_use"`. */
+  toolName?: string;
+}
+
+/** A non-empty, well-formed piece of text, reasoning or raw JSON arguments. Provisional. */
+export interface ContentDeltaEvent {
+  type: "content_delta";
+  index: number;
+  delta: string;
+}
+
+/** A block is finished; `block` outranks its deltas. */
+export interface BlockCompleteEvent {
+  type: "block_complete";
+  index: number;
+  block: ContentBlock;
+}
+
+/** Something that a person who runs the endpoint should know. */
+export interface Warning {
+  /**
+   * `tool_call_text`: a tool call leaked into the text (quirks O-82, O-83); it was not run.
+   * `usage_missing`: no token usage was reported. `context_cut`: the endpoint seems to have cut the prompt (rule R-43).
+   */
+  kind: "tool_call_text" | "usage_missing" | "context_cut";
+  message: string;
+}
+
+/** What is known about a finished reply, beside its message. */
+export interface CompletionInfo {
+  stopReason: StopReason;
+  /** The endpoint's own word. */
+  rawStopReason?: string;
+  usage?: Usage;
+  /** Model id as the endpoint named it. */
+  model?: string;
+  /** Reply id as the endpoint named it. */
+  id?: string;
+  warnings?: Warning[];
+}
+
+/** The reply is finished; `message` outranks every event before it. */
+export interface MessageCompleteEvent extends CompletionInfo {
+  type: "message_complete";
+  message: Message;
+}
+
+/** A request failed and is sent again after `delayMs`; comes before the wait and before `message_start`. */
+export interface RetryEvent {
+  type: "retry";
+  /** 1 for the first repetition. */
+  attempt: number;
+  delayMs: number;
+  /** Error code of the failed attempt. */
+  code: string;
+  /** HTTP status of the failed attempt, if there was one. */
+  status?: number;
+}
+
+/** Events of one reply. */
+export type StreamEvent =
+  | MessageStartEvent
+  | BlockStartEvent
+  | ContentDeltaEvent
+  | BlockCompleteEvent
+  | MessageCompleteEvent
+  | RetryEvent;
+
+/** A tool function is about to run. */
+export interface ToolStartEvent {
+  type: "tool_start";
+  call: ToolUseBlock;
+}
+
+/** A call has its answer. Denied, unknown and invalid calls have it without a `tool_start`. */
+export interface ToolResultEvent {
+  type: "tool_result";
+  call: ToolUseBlock;
+  result: ToolResultBlock;
+}
+
+/** Events of an agent run: those of every reply, and those of the tools between them. */
+export type AgentEvent = StreamEvent | ToolStartEvent | ToolResultEvent;

@@ -1,0 +1,67 @@
+/**
+ * Every bound below the loop, with its default (design §4).
+ * @module
+ */
+
+/** Bounds of one reply. Sizes in bytes of the decoded body, clocks in milliseconds. */
+export interface Limits {
+  /** A streamed reply; about 200 bytes of envelope a token. */
+  maxResponseBytes: number;
+  /** A reply that is one JSON document. */
+  maxJsonBytes: number;
+  /** One event, counting every one of its lines. */
+  maxEventBytes: number;
+  /** What is read of the body of an HTTP error. */
+  maxErrorBytes: number;
+  /** Content blocks of one message. */
+  maxBlocks: number;
+  /** Arguments of one call. */
+  maxToolInputBytes: number;
+  /** Nesting of kept JSON: tool input and vendor data. */
+  maxJsonDepth: number;
+  /** A longer wish to wait ends the call instead. */
+  maxRetryDelayMs: number;
+  /** Until the head of a reply, over all attempts together: a local model may have to load. */
+  headersTimeoutMs: number;
+  /** Without a byte. */
+  idleTimeoutMs: number;
+  /** Without content; comments, pings and empty deltas are none. */
+  progressTimeoutMs: number;
+  /** A whole reply. */
+  totalTimeoutMs: number;
+}
+
+/** The defaults of {@linkcode Limits}. */
+export const DEFAULT_LIMITS: Readonly<Limits> = Object.freeze({
+  maxResponseBytes: 16 * 1024 * 1024,
+  maxJsonBytes: 1024 * 1024,
+  maxEventBytes: 4 * 1024 * 1024,
+  maxErrorBytes: 8 * 1024,
+  maxBlocks: 1024,
+  maxToolInputBytes: 1024 * 1024,
+  maxJsonDepth: 128,
+  maxRetryDelayMs: 60_000,
+  headersTimeoutMs: 600_000,
+  idleTimeoutMs: 300_000,
+  progressTimeoutMs: 600_000,
+  totalTimeoutMs: 1_800_000,
+});
+
+/**
+ * Completes limits with the defaults.
+ *
+ * @param limits What the caller set; `undefined` means the default. Unknown names are ignored.
+ * @throws {RangeError} A limit is no integer above 0.
+ */
+export function resolveLimits(limits: Partial<Limits> = {}): Limits {
+  const resolved = { ...DEFAULT_LIMITS };
+  for (const name of Object.keys(resolved) as (keyof Limits)[]) {
+    const value = limits[name];
+    if (value === undefined) continue;
+    if (!Number.isSafeInteger(value) || value <= 0) {
+      throw new RangeError(`Cannot use limits.${name} as it must be an integer above 0: current value is ${value}`);
+    }
+    resolved[name] = value;
+  }
+  return resolved;
+}

@@ -1,0 +1,143 @@
+/**
+ * The contract between a provider and a protocol. A dialect is a record of pure functions: it turns a conversation into a request,
+ * and tells a {@linkcode MessageSink} what arrived. It does no I/O and owns no event grammar.
+ * @module
+ */
+import type { Conversation } from "../model/conversation.ts";
+import type { StopReason, Usage } from "../model/message.ts";
+import type { Tool, ToolChoice } from "../model/tool.ts";
+
+/** Switches for servers that differ from the norm (design §4); README lists them server by server. */
+export interface Compat {
+  /** Ask for usage in the stream. Default `true`; `false` for servers that reject `stream_options` (rule R-02). */
+  streamUsage?: boolean;
+  /** Name of the output limit. Default `auto`: `max_completion_tokens` for `gpt-5*` and `o<digit>*` (rule R-14). */
+  maxTokensField?: "auto" | "max_tokens" | "max_completion_tokens";
+  /** Content of an assistant turn that holds only calls. Default `null` (rule R-06). */
+  emptyContent?: "null" | "empty";
+  /** Which reasoning goes back. Default `same-field`: on turns after the last user text, where the origin is ours (rules R-10…R-12, R-22). */
+  echoReasoning?: "same-field" | "never" | "always";
+  /** Default `verbatim`; `mistral9` maps ids to nine letters and digits (rule R-17). */
+  toolIds?: "verbatim" | "mistral9";
+  /** Join neighbouring turns of one role, for strict templates (rule R-23). Default `false`. */
+  mergeRoles?: boolean;
+}
+
+/** How much a model may think. */
+export type Thinking = "low" | "medium" | "high" | { budgetTokens: number };
+
+/** Everything an encoder may look at. */
+export interface DialectRequest {
+  conversation: Conversation;
+  model: string;
+  maxTokens: number;
+  temperature?: number;
+  stop?: readonly string[];
+  thinking?: Thinking;
+  /** Mark the prompt for caching, where the protocol has marks. */
+  promptCache?: boolean;
+  tools: readonly Tool[];
+  toolChoice?: ToolChoice;
+  compat: Compat;
+}
+
+/** A request without origin, key and body text: the provider adds those. */
+export interface EncodedRequest {
+  /** Appended to the base URL's path; may depend on the request. */
+  path: string;
+  /** The JSON body, `extraBody` not yet merged. */
+  body: Record<string, unknown>;
+}
+
+/**
+ * What a decoder may say. Each piece of content is told under a `key` that the decoder chooses: the same key continues a block, an
+ * unknown one begins a block. The sink owns order, indexes, held-back blocks and the end (design §3).
+ */
+export interface MessageSink {
+  /**
+   * The reply has begun; every event that is no error, ping or comment says so. The first non-empty `id` and `model` count.
+   * `choice`: the event held a choice, however empty; a reply without one, without block and finish word is an empty reply.
+   */
+  begin(info?: { id?: unknown; model?: unknown; choice?: boolean }): void;
+  /** Answer text. Leaked reasoning in it is found here. */
+  text(key: unknown, delta: string): void;
+  /** Reasoning, with the wire field it came in if the protocol has several. */
+  thinking(key: unknown, delta: string, field?: string): void;
+  /** Signature of the reasoning under `key`; begins an empty block if there is none. Repeated pieces are joined. */
+  signature(key: unknown, signature: string): void;
+  /** An encrypted reasoning block. */
+  redacted(key: unknown, data: string): void;
+  /** Vendor reasoning records for the newest reasoning under `key`; begins an empty block if there is none. Replaces earlier ones. */
+  details(key: unknown, details: unknown): void;
+  /** A call, or more about one. `name` and `id` replace what was known; the dialect decides which of several counts. */
+  call(key: unknown, about?: { id?: string; name?: string; extra?: Record<string, unknown> }): void;
+  /** A fragment of the raw arguments of the call under `key`. */
+  input(key: unknown, fragment: string): void;
+  /** Whether the arguments of the call under `key` are one complete JSON object so far. */
+  inputComplete(key: unknown): boolean;
+  /** A vendor block; `value` is kept by reference and may be completed until the message ends. */
+  opaque(key: unknown, value: unknown): void;
+  /** The protocol itself closes the block under `key`. */
+  end(key: unknown): void;
+  /** Reported usage; only numbers count, the last report wins field by field. */
+  usage(report: Usage): void;
+  /** The finish word and its meaning. Makes the reply complete; the decoder decides which word counts if several come. */
+  stop(reason: StopReason, raw?: string): void;
+  /** The endpoint reported an error: a message, an object of any known shape, or a failure word. Always throws. */
+  fail(error: unknown): never;
+  /**
+   * The event is no JSON, neither whole nor line by line. The reply is truncated if nothing follows, and malformed if anything does
+   * (quirks S-09, O-89).
+   */
+  garbled(): void;
+  /** The protocol was violated; `what` is ours, never the endpoint's text. Always throws `malformed_stream`. */
+  violation(what: string, retryable?: boolean): never;
+  /** A call that pawl cannot execute. Always throws `unsupported_tool_call`. */
+  unsupported(what: string): never;
+}
+
+/** Reads one reply. */
+export interface Decoder {
+  /**
+   * Reads one server-sent event.
+   *
+   * @param name Event name, `message` if the wire gave none, `error` for error events and fields.
+   * @param data Never empty, and never a comment.
+   * @returns `true` at the protocol's own end: reading stops there.
+   */
+  event(name: string, data: string): boolean;
+  /**
+   * Reads a reply that came as one JSON document (quirk S-18).
+   *
+   * @returns `false` if it is no whole reply of this dialect.
+   */
+  document(value: unknown): boolean;
+}
+
+/** A protocol, as a value: an unused one is left out of a bundle. */
+export interface Dialect {
+  /** Stable name, as in `message.origin` and `--dialect`. */
+  readonly name: string;
+  /** Used when no base URL is given; absent: the caller must give one. */
+  readonly defaultBaseUrl?: string;
+  /**
+   * Completes the path of a base URL.
+   *
+   * @param path Path of the base URL without trailing slashes, perhaps empty.
+   */
+  basePath(path: string): string;
+  /** Header fields with the key, and fixed ones; `key` is valid and not empty, or absent. */
+  headers(key?: string): Record<string, string>;
+  /**
+   * Turns a conversation into a request body.
+   *
+   * @throws {TypeError | RangeError} Options that this protocol cannot express, or that contradict each other.
+   */
+  encode(request: DialectRequest): EncodedRequest;
+  /** Starts reading a reply. */
+  decoder(sink: MessageSink): Decoder;
+  /** Path of the model list, appended to the base URL's path. */
+  readonly modelsPath: string;
+  /** A hint for an HTTP error, for example which switch to set; `text` is what the endpoint said. */
+  hint?(status: number, text: string): string | undefined;
+}

@@ -1,0 +1,398 @@
+/**
+ * A provider: one model at one endpoint, in one dialect.
+ * @module
+ */
+import type { Conversation } from "../model/conversation.ts";
+import { isPawlError, PawlError } from "../model/error.ts";
+import type { StreamEvent } from "../model/event.ts";
+import { type Limits, resolveLimits } from "../model/limits.ts";
+import type { Message } from "../model/message.ts";
+import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
+import { createRedactor } from "../text/redact.ts";
+import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
+import { Exchange, type HttpRequest, readAll } from "../wire/http.ts";
+import { type SseEvent, SseParser } from "../wire/sse.ts";
+import type { Compat, Decoder, Dialect, Thinking } from "./dialect.ts";
+import { MessageBuilder, truncated } from "./message_builder.ts";
+import { play, type Receiver } from "./receiver.ts";
+import { parse, repairEscapes } from "./tool_input.ts";
+
+/** What makes a provider. Nothing is read from the environment; unknown keys are ignored. */
+export interface ProviderOptions {
+  /** `openAiChat`, `anthropicMessages`, or one of your own. */
+  dialect: Dialect;
+  /** http(s), without userinfo, query and fragment. Default: the dialect's own, if it has one. */
+  baseUrl?: string;
+  /** Model id as the endpoint knows it. */
+  model: string;
+  /** Output tokens of one reply; required, so that no budget is silent. */
+  maxTokens: number;
+  /** Sent to the base URL's origin only. Absent: no credential header at all. */
+  apiKey?: string;
+  /** Sent if set, 0 included. */
+  temperature?: number;
+  /** Stop sequences. */
+  stop?: readonly string[];
+  /** How much the model may think. */
+  thinking?: Thinking;
+  /** Mark the prompt for caching, where the dialect has marks. */
+  promptCache?: boolean;
+  /** Default: the global `fetch`. */
+  fetch?: typeof fetch;
+  /** Default: `pawl/<version>`. */
+  userAgent?: string;
+  /** Bounds of one reply; what is not set has its default. */
+  limits?: Partial<Limits>;
+  /** Repetitions of a failed request before a reply has begun. Default 2. */
+  maxRetries?: number;
+  /** `auto` (default) finds leaked reasoning in the text; `off` passes text untouched. */
+  thinkTags?: "auto" | "off";
+  /** Switches for servers that differ from the norm. */
+  compat?: Compat;
+  /** Merged into the body last. */
+  extraBody?: Record<string, unknown>;
+  /** Added to the header fields, or replacing them; redacted like the key. */
+  extraHeaders?: Record<string, string>;
+}
+
+/** Options of one call. */
+export interface StreamOptions {
+  /** What the model may call. */
+  tools?: readonly Tool[];
+  /** Default: the endpoint's, which is `auto`. */
+  toolChoice?: ToolChoice;
+  /** Ends the call: the pending `next()` rejects with `signal.reason`. */
+  signal?: AbortSignal;
+  /** Overrides the provider's. */
+  maxTokens?: number;
+  /** Overrides the provider's. */
+  temperature?: number;
+  /** Overrides the provider's. */
+  maxRetries?: number;
+}
+
+/** What {@linkcode Provider.encode} shows of a request. */
+export interface ProviderRequest {
+  method: "POST";
+  url: string;
+  /** With the key, if there is one. */
+  headers: Record<string, string>;
+  /** JSON text, byte for byte as it is sent. */
+  body: string;
+}
+
+/** One model at one endpoint. It holds no state: calls may run side by side. */
+export interface Provider {
+  /** Name of its dialect, as in `message.origin`. */
+  readonly dialect: string;
+  /** Model id as requested. */
+  readonly model: string;
+  /** Output tokens of one reply. */
+  readonly maxTokens: number;
+  /** Whether leaked reasoning is found. */
+  readonly thinkTags: "auto" | "off";
+  /**
+   * Asks for one reply and tells it as it arrives. Nothing is sent before the first pull; leaving the loop closes the connection. The
+   * conversation is only read.
+   *
+   * @throws {PawlError} With `partial`: the blocks so far. All events before it are true.
+   * @throws {TypeError | RangeError} At the first pull, before anything is sent: the dialect cannot express the request.
+   */
+  stream(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>;
+  /** The same events, grouped as they arrived: what everything else is made of. A group is never empty. */
+  batches(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent[], void, undefined>;
+  /** The same as callbacks (awl's call). Resolves to the completed message. */
+  streamStep(conversation: Conversation, receiver: Receiver, options?: StreamOptions): Promise<Message>;
+  /** The request that {@linkcode Provider.stream} would send. */
+  encode(conversation: Conversation, options?: StreamOptions): ProviderRequest;
+  /** Model ids that the endpoint lists. */
+  listModels(options?: { signal?: AbortSignal }): Promise<string[]>;
+  /** Takes the key and other secrets out of a text; every tool result passes it before it is sent (rule R-45). */
+  scrub(text: string): string;
+}
+
+/**
+ * Makes a provider.
+ *
+ * @param options Endpoint, model, and bounds.
+ * @throws {TypeError} Key, base URL, header field or model cannot be used; the text holds none of them.
+ * @throws {RangeError} A number is out of its range.
+ *
+ * @example
+ * ```ts
+ * import { Conversation, createProvider, openAiChat } from "@pawl/pawl";
+ * import { scriptedFetch } from "@pawl/pawl/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const provider = createProvider({
+ *   dialect: openAiChat,
+ *   baseUrl: "http://localhost:11434/v1",
+ *   model: "qwen3",
+ *   maxTokens: 1024,
+ *   fetch: scriptedFetch([{ events: [{ choices: [{ delta: { content: "Hello" }, finish_reason: "stop" }] }, "[DONE]"] }]),
+ * });
+ * const conversation = new Conversation();
+ * conversation.addUserMessage("Hi");
+ * let text = "";
+ * for await (const event of provider.stream(conversation)) {
+ *   if (event.type === "content_delta") text += event.delta;
+ * }
+ * assertEquals(text, "Hello");
+ * ```
+ */
+export function createProvider(options: ProviderOptions): Provider {
+  const { dialect, model, extraHeaders = {}, thinkTags = "auto" } = options;
+  if (typeof model !== "string" || model.trim() === "") throw new TypeError("Cannot create a provider: model is blank");
+  const maxTokens = positive("maxTokens", options.maxTokens);
+  const limits = resolveLimits(options.limits);
+  const maxRetries = count(options.maxRetries ?? 2);
+  const base = resolveBaseUrl(options.baseUrl ?? dialect.defaultBaseUrl ?? "", dialect.basePath);
+  const key = options.apiKey ? checkKey(options.apiKey) : undefined;
+  const headers = mergeHeaders({
+    accept: "text/event-stream",
+    // A bare `identity` switches the decoding off in Deno, and gzip then arrives as text (quirk H-14).
+    "accept-encoding": "identity;q=1, *;q=0",
+    "content-type": "application/json",
+    "user-agent": options.userAgent ?? USER_AGENT,
+    ...dialect.headers(key),
+  }, extraHeaders);
+  const scrub = createRedactor([key ?? "", ...Object.values(extraHeaders)]);
+
+  function exchange(request: HttpRequest, call: StreamOptions): Exchange {
+    return new Exchange(request, {
+      limits,
+      maxRetries: count(call.maxRetries ?? maxRetries),
+      redact: scrub,
+      ...(options.fetch && { fetch: options.fetch }),
+      ...(call.signal && { signal: call.signal }),
+      ...(dialect.hint && { hint: dialect.hint }),
+    });
+  }
+
+  function encode(conversation: Conversation, call: StreamOptions = {}): ProviderRequest {
+    const tools = call.tools ?? [];
+    validateTools(tools);
+    const temperature = call.temperature ?? options.temperature;
+    const { path, body } = dialect.encode({
+      conversation,
+      model,
+      maxTokens: positive("maxTokens", call.maxTokens ?? maxTokens),
+      tools,
+      compat: options.compat ?? {},
+      ...(temperature !== undefined && { temperature }),
+      ...(options.stop && { stop: options.stop }),
+      ...(options.thinking !== undefined && { thinking: options.thinking }),
+      ...(options.promptCache && { promptCache: true }),
+      ...(call.toolChoice !== undefined && { toolChoice: call.toolChoice }),
+    });
+    return {
+      method: "POST",
+      url: base + path,
+      headers,
+      body: repairEscapes(JSON.stringify({ ...body, ...options.extraBody })),
+    };
+  }
+
+  async function* batches(
+    conversation: Conversation,
+    call: StreamOptions = {},
+  ): AsyncGenerator<StreamEvent[], void, undefined> {
+    const connection = exchange(encode(conversation, call), call);
+    const builder = new MessageBuilder({
+      limits,
+      origin: { dialect: dialect.name, model },
+      redact: scrub,
+      splitText: thinkTags === "auto",
+      promptLength: () => promptLength(conversation),
+    });
+    const reply = new Reply(connection, builder, dialect.decoder(builder), limits);
+    try {
+      for (let notice; (notice = await connection.send()) !== undefined;) {
+        yield [{ type: "retry", ...notice }];
+        await connection.wait(notice);
+      }
+      while (await reply.read()) {
+        const events = builder.take();
+        if (events.length > 0) yield events;
+      }
+      yield builder.take();
+    } catch (error) {
+      if (!isPawlError(error)) throw error;
+      const events = builder.take();
+      if (events.length > 0) yield events;
+      error.partial = builder.partial();
+      throw error;
+    } finally {
+      connection.close();
+    }
+  }
+
+  return {
+    dialect: dialect.name,
+    model,
+    maxTokens,
+    thinkTags,
+    encode,
+    batches,
+    scrub,
+    async *stream(conversation, call = {}) {
+      for await (const events of batches(conversation, call)) {
+        for (const event of events) {
+          yield event;
+          // Aborted while the caller held an event: the rest of its group must not follow.
+          call.signal?.throwIfAborted();
+        }
+      }
+    },
+    async streamStep(conversation, receiver, call = {}) {
+      let message: Message | undefined;
+      async function* watched() {
+        for await (const events of batches(conversation, call)) {
+          const last = events[events.length - 1]!;
+          if (last.type === "message_complete") message = last.message;
+          yield events;
+        }
+      }
+      await play(watched(), receiver, call.signal);
+      return message!;
+    },
+    async listModels(call = {}) {
+      const { "content-type": _, ...fields } = headers;
+      const connection = exchange(
+        { method: "GET", url: base + dialect.modelsPath, headers: { ...fields, accept: "application/json" } },
+        call,
+      );
+      try {
+        for (let notice; (notice = await connection.send()) !== undefined;) await connection.wait(notice);
+        return modelIds(await readAll(connection, limits.maxJsonBytes));
+      } finally {
+        connection.close();
+      }
+    },
+  };
+}
+
+/** Version of this package; a test holds it against deno.json. */
+export const USER_AGENT = "pawl/0.1.0";
+
+const OPENING_BRACE = 123;
+
+/** Reads one reply from its connection: server-sent events, or one JSON document. */
+class Reply {
+  readonly #connection: Exchange;
+  readonly #builder: MessageBuilder;
+  readonly #decoder: Decoder;
+  readonly #limits: Limits;
+  readonly #parser: SseParser;
+  #begun = false;
+
+  constructor(connection: Exchange, builder: MessageBuilder, decoder: Decoder, limits: Limits) {
+    this.#connection = connection;
+    this.#builder = builder;
+    this.#decoder = decoder;
+    this.#limits = limits;
+    this.#parser = new SseParser({ maxEventBytes: limits.maxEventBytes });
+  }
+
+  /** Reads on; `false` once the reply is finished. */
+  async read(): Promise<boolean> {
+    const text = await this.#next();
+    if (text === undefined) {
+      for (const event of this.#parser.flush()) this.#decode(event);
+      return this.#finish(false);
+    }
+    if (!this.#begun) {
+      const first = text.trimStart()[0];
+      if (first === "{" || first === "[") return await this.#document(text);
+      if (first === "<" || first === "\x1f") this.#notEvents();
+      this.#begun = first !== undefined;
+    }
+    for (const event of this.#parser.feed(text)) {
+      if (this.#decode(event)) return this.#finish(true);
+    }
+    if (this.#builder.progressed) {
+      this.#builder.progressed = false;
+      this.#connection.progress();
+    }
+    return true;
+  }
+
+  /** The next text; a connection that breaks once the reply is complete has ended it (quirks O-31, A-28). */
+  async #next(): Promise<string | undefined> {
+    try {
+      return await this.#connection.read();
+    } catch (error) {
+      if (this.#builder.stopped && (isPawlError(error, "truncated") || isPawlError(error, "timeout"))) return undefined;
+      throw error;
+    }
+  }
+
+  #decode({ event, data }: SseEvent): boolean {
+    const builder = this.#builder;
+    if (data.charCodeAt(0) !== OPENING_BRACE) {
+      const first = data.trimStart()[0];
+      if (event === "error" && first === undefined) builder.fail("");
+      // A blank keep-alive, or a comment that a gateway wrapped into data, is no event (quirks S-07, S-08).
+      if (first === undefined || first === ":") return false;
+    }
+    if (builder.isGarbled) builder.violation("an event is no JSON");
+    return this.#decoder.event(event, data);
+  }
+
+  #finish(protocolEnd: boolean): false {
+    const builder = this.#builder;
+    if (builder.isGarbled && !builder.stopped) throw truncated("its last event is cut");
+    builder.finish(protocolEnd);
+    return false;
+  }
+
+  /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
+  async #document(begin: string): Promise<false> {
+    const text = begin + await readAll(this.#connection, this.#limits.maxJsonBytes - begin.length);
+    const mark = text.lastIndexOf("\ndata:");
+    const value = parse(text) ?? (mark > 0 ? parse(text.slice(0, mark)) : undefined);
+    if (value === undefined || !this.#decoder.document(value)) this.#notEvents();
+    this.#builder.finish(true);
+    return false;
+  }
+
+  #notEvents(): never {
+    const { contentType } = this.#connection;
+    this.#builder.violation(
+      `it is no event stream${
+        contentType && ` but ${JSON.stringify(contentType)}`
+      }, look at the base URL: its path may be wrong`,
+    );
+  }
+}
+
+function promptLength({ messages }: Conversation): number {
+  let length = 0;
+  for (const { content } of messages) {
+    for (const block of content) {
+      if (block.type === "text") length += block.text.length;
+      else if (block.type === "tool_result") length += block.content.length;
+    }
+  }
+  return length;
+}
+
+/** Ids out of a model list: `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`. */
+function modelIds(text: string): string[] {
+  const json = parse(text) as { data?: unknown; models?: unknown } | unknown[] | undefined;
+  const list = Array.isArray(json) ? json : json?.data ?? json?.models;
+  if (!Array.isArray(list)) {
+    throw new PawlError("malformed_stream", "Cannot read the model list: it is no JSON list of models");
+  }
+  return list.map((entry) => entry?.id ?? entry?.name).filter((id): id is string => typeof id === "string");
+}
+
+function positive(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new RangeError(`Cannot use ${name} as it must be an integer above 0: current value is ${value}`);
+}
+
+function count(retries: number): number {
+  if (Number.isSafeInteger(retries) && retries >= 0) return retries;
+  throw new RangeError(`Cannot use maxRetries as it must be an integer of 0 or more: current value is ${retries}`);
+}

@@ -1,0 +1,98 @@
+/**
+ * The seeds' callbacks: a switch on top of the events.
+ * @module
+ */
+import type { AgentEvent, CompletionInfo, RetryEvent } from "../model/event.ts";
+import type { BlockType, ContentBlock, Message, Role, ToolResultBlock, ToolUseBlock } from "../model/message.ts";
+
+/** Given with the start of a call. */
+export interface BlockMeta {
+  toolId: string;
+  toolName: string;
+}
+
+/**
+ * Callbacks for a reply or a run; each is optional, a returned promise is awaited.
+ * The order is that of the events (awl phase 1, "Callback contract"): start, then for each block its start, deltas and completion, then
+ * the completed message. A callback that throws ends the run with its own error and closes the connection.
+ */
+export interface Receiver {
+  /** A reply begins. */
+  onMessageStart?(role: Role): void | Promise<void>;
+  /** A block begins; `meta` comes with calls. */
+  onBlockStart?(type: BlockType, index: number, meta?: BlockMeta): void | Promise<void>;
+  /** A piece of text, reasoning or raw JSON arguments. Provisional. */
+  onContentDelta?(index: number, delta: string): void | Promise<void>;
+  /** A block is finished; it outranks its deltas. */
+  onBlockComplete?(index: number, block: ContentBlock): void | Promise<void>;
+  /** The reply is finished; the message outranks everything before. */
+  onMessageComplete?(message: Message, info: CompletionInfo): void | Promise<void>;
+  /** A tool function is about to run. */
+  onToolStart?(call: ToolUseBlock): void | Promise<void>;
+  /** A call has its answer. */
+  onToolResult?(call: ToolUseBlock, result: ToolResultBlock): void | Promise<void>;
+  /** A request failed and is sent again after `info.delayMs`. */
+  onRetry?(info: RetryEvent): void | Promise<void>;
+  /** Whatever the call is about to throw, an abort included; not the receiver's own exception. */
+  onError?(error: unknown): void | Promise<void>;
+}
+
+/** Calls the one callback that an event belongs to. */
+export function deliver(receiver: Receiver, event: AgentEvent): void | Promise<void> {
+  switch (event.type) {
+    case "content_delta":
+      return receiver.onContentDelta?.(event.index, event.delta);
+    case "message_start":
+      return receiver.onMessageStart?.(event.role);
+    case "block_start":
+      return event.blockType === "tool_use"
+        ? receiver.onBlockStart?.(event.blockType, event.index, { toolId: event.toolId!, toolName: event.toolName! })
+        : receiver.onBlockStart?.(event.blockType, event.index);
+    case "block_complete":
+      return receiver.onBlockComplete?.(event.index, event.block);
+    case "message_complete": {
+      const { type: _, message, ...info } = event;
+      return receiver.onMessageComplete?.(message, info);
+    }
+    case "tool_start":
+      return receiver.onToolStart?.(event.call);
+    case "tool_result":
+      return receiver.onToolResult?.(event.call, event.result);
+    case "retry":
+      return receiver.onRetry?.(event);
+  }
+}
+
+/**
+ * Plays batches of events to a receiver.
+ *
+ * @param batches Events grouped as they arrived; closed if the receiver throws.
+ * @param receiver Where they go.
+ * @param signal Once aborted, nothing more is delivered.
+ * @returns What the generator returns.
+ */
+export async function play<T>(
+  batches: AsyncGenerator<AgentEvent[], T, undefined>,
+  receiver: Receiver,
+  signal?: AbortSignal,
+): Promise<T> {
+  let delivering = false;
+  try {
+    for (;;) {
+      const { value, done } = await batches.next();
+      if (done) return value;
+      for (const event of value) {
+        signal?.throwIfAborted();
+        delivering = true;
+        const waiting = deliver(receiver, event);
+        // Awaiting nothing would still cost a turn of the event loop for each delta.
+        if (waiting !== undefined) await waiting;
+        delivering = false;
+      }
+    }
+  } catch (error) {
+    await batches.return(undefined as T);
+    if (!delivering) await receiver.onError?.(error);
+    throw error;
+  }
+}

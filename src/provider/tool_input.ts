@@ -1,0 +1,131 @@
+/**
+ * The one place that judges the raw arguments of a call: when they are complete, what they are, and whether they may run.
+ * @module
+ */
+import type { ToolUseBlock } from "../model/message.ts";
+
+const BLANK = 0, INSIDE = 1, COMPLETE = 2, OTHER = 3;
+
+/**
+ * A running look at raw arguments that arrive in fragments: each character is seen once, so that a megabyte in any number of
+ * fragments stays linear. It tells when one JSON object is complete; whether it is valid is for {@linkcode normalizeInput} to say.
+ */
+export class InputScan {
+  #state = BLANK;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #empty = true;
+
+  /** UTF-8 bytes seen. */
+  bytes = 0;
+  /** The deepest nesting seen. */
+  depth = 0;
+
+  /** One object has closed, and only blank space came behind it. */
+  get complete(): boolean {
+    return this.#state === COMPLETE;
+  }
+
+  /** An object, array or string has begun and not closed. */
+  get open(): boolean {
+    return this.#depth > 0 || this.#inString;
+  }
+
+  /** Looks at the next fragment. */
+  feed(fragment: string): void {
+    for (let i = 0; i < fragment.length; i++) {
+      const c = fragment.charCodeAt(i);
+      // A surrogate pair is two units and four bytes.
+      this.bytes += c < 0x80 ? 1 : c < 0x800 || (c & 0xf800) === 0xd800 ? 2 : 3;
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (c === 92) this.#escaped = true;
+        else if (c === 34) this.#inString = false;
+        continue;
+      }
+      if (c === 32 || c === 10 || c === 13 || c === 9) continue;
+      if (c === 123 || c === 91) {
+        // A gateway sends `{}` before the real object (quirk O-67): the look starts anew.
+        if (this.#depth === 0) {
+          this.#state = c === 123 && (this.#state === BLANK || (this.#state === COMPLETE && this.#empty))
+            ? INSIDE
+            : OTHER;
+          this.#empty = true;
+        } else this.#empty = false;
+        if (++this.#depth > this.depth) this.depth = this.#depth;
+      } else if (c === 125 || c === 93) {
+        if (this.#depth > 0 && --this.#depth === 0 && this.#state === INSIDE) this.#state = COMPLETE;
+      } else {
+        if (this.#depth === 0) this.#state = OTHER;
+        this.#empty = false;
+        if (c === 34) this.#inString = true;
+      }
+    }
+  }
+}
+
+/** The judged input of a call. */
+export interface JudgedInput {
+  /** JSON text of one object, or with `invalid` the raw text. */
+  input: string;
+  invalid?: true;
+}
+
+/**
+ * Judges complete arguments. No arguments are `{}`; an empty object before the real one is dropped; one JSON-string layer or one code
+ * fence around a single object is removed (quirks O-65, O-67, O-68). Everything else, two objects in a row included, is invalid: it is
+ * answered with an error and never repaired, split or run.
+ */
+export function normalizeInput(raw: string): JudgedInput {
+  const text = raw.trim();
+  const candidate = unwrap(text).trim();
+  if (candidate === "" || candidate === "null") return { input: "{}" };
+  return isObject(parse(candidate))
+    ? { input: repairEscapes(candidate === text ? raw : candidate) }
+    : { input: raw, invalid: true };
+}
+
+/** Removes what servers put around a single object; text that is nothing of the kind comes back as it is. */
+function unwrap(text: string): string {
+  if (text.startsWith("{")) return text.replace(/^\{\s*\}\s*(?=\{)/, "");
+  if (text.startsWith("```") && text.endsWith("```")) return text.slice(3, -3).replace(/^\w*/, "");
+  const inner = text.startsWith('"') ? parse(text) : undefined;
+  return typeof inner === "string" ? inner : text;
+}
+
+/**
+ * The parsed input of a call, with own properties only.
+ *
+ * @param call A call without `invalid`.
+ * @throws {SyntaxError} The call did not come from a provider and its input is no JSON.
+ */
+export function parseInput(call: ToolUseBlock): Record<string, unknown> {
+  return JSON.parse(call.input);
+}
+
+/**
+ * Replaces escapes of lone surrogates in JSON text by `\ufffd`. `JSON.stringify` writes them silently and servers answer with 400 for
+ * ever after (rule R-21, quirk S-16).
+ */
+export function repairEscapes(json: string): string {
+  if (!/\\ud[89a-f]/i.test(json)) return json;
+  // Every escape is matched, so that an escaped backslash never begins one.
+  return json.replace(
+    /\\u(d[89ab]..)\\u(d[c-f]..)|\\ud[89a-f]..|\\[^]/gi,
+    (escape, high) => high === undefined && /^\\ud/i.test(escape) ? "\\ufffd" : escape,
+  );
+}
+
+/** Parsed JSON, or `undefined` for text that is none. */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
