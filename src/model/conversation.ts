@@ -10,14 +10,15 @@ export interface ConversationJson {
   messages: Message[];
 }
 
-const BLOCK_STRINGS: Record<string, readonly string[]> = {
-  text: ["text"],
-  thinking: ["text"],
-  tool_use: ["id", "name", "input"],
-  tool_result: ["toolUseId", "content"],
-  image: ["mediaType", "data"],
-  opaque: [],
-};
+/** Block types with the fields that must be strings. A map, since a type may be named like something every object inherits. */
+const BLOCK_STRINGS = new Map<unknown, readonly string[]>([
+  ["text", ["text"]],
+  ["thinking", ["text"]],
+  ["tool_use", ["id", "name", "input"]],
+  ["tool_result", ["toolUseId", "content"]],
+  ["image", ["mediaType", "data"]],
+  ["opaque", []],
+]);
 
 /**
  * Messages in order. A provider only reads it; an agent appends to it.
@@ -97,7 +98,7 @@ export function isMessage(value: unknown): value is Message {
   const { role, content } = (value ?? {}) as Record<string, unknown>;
   return (role === "system" || role === "user" || role === "assistant") && Array.isArray(content) &&
     content.every((block: Record<string, unknown> | null) => {
-      const strings = BLOCK_STRINGS[String(block?.type)];
+      const strings = BLOCK_STRINGS.get(block?.type);
       return strings !== undefined && strings.every((key) => typeof block?.[key] === "string");
     });
 }

@@ -1,0 +1,131 @@
+import { assert, assertEquals } from "@std/assert";
+import { InputScan, normalizeInput, parseInput, repairEscapes } from "../../src/provider/tool_input.ts";
+
+function scan(text: string, cut = text.length): InputScan {
+  const scan = new InputScan();
+  scan.feed(text.slice(0, cut));
+  scan.feed(text.slice(cut));
+  return scan;
+}
+
+Deno.test("InputScan tells when one object is complete, however it is cut", () => {
+  const rows: [string, boolean][] = [
+    ["", false],
+    ["  ", false],
+    ["{}", true],
+    [' {"a":1}\n', true],
+    ['{"a":"}"}', true],
+    ['{"a":"\\"}"}', true],
+    ['{"a":"\\\\"}', true],
+    ['{"a":[{}]}', true],
+    ['{"a":1', false],
+    ['{"a":"', false],
+    ['{}{"a":1}', true],
+    ['{ } {"a":1', false],
+    ['{"a":1}{"b":2}', false],
+    ['{"a":1} x', false],
+    ['x {"a":1}', false],
+    ["[1]", false],
+    ['"{}"', false],
+    ["null", false],
+  ];
+  for (const [text, complete] of rows) {
+    for (let cut = 0; cut <= text.length; cut++) {
+      assertEquals(scan(text, cut).complete, complete, `${text} cut at ${cut}`);
+    }
+  }
+});
+
+Deno.test("InputScan counts UTF-8 bytes and the deepest nesting", () => {
+  const text = '{"é":"漢🚀"}';
+  for (let cut = 0; cut <= text.length; cut++) {
+    assertEquals(scan(text, cut).bytes, new TextEncoder().encode(text).length);
+  }
+  assertEquals(scan('{"a":[[1]],"b":{}}').depth, 3);
+  assertEquals(scan('{"a":"[[[["}').depth, 1);
+});
+
+Deno.test("InputScan says what is still open", () => {
+  assert(scan('{"a":1').open && scan('"{').open && scan("[").open);
+  assert(!scan("{}").open && !scan('"x"').open && !scan("").open && !scan("nul").open);
+});
+
+Deno.test("normalizeInput: no arguments are an empty object", () => {
+  for (const raw of ["", "  ", "null", ' "null" ', '""', "```json\n```"]) {
+    assertEquals(normalizeInput(raw), { input: "{}" }, raw);
+  }
+});
+
+Deno.test("normalizeInput keeps a valid object as the raw text", () => {
+  for (
+    const raw of ["{}", ' {"a":1}\n', '{"n":12345678901234567890}', '{"__proto__":{"x":1}}', '{"a":"\\ud83d\\ude80"}']
+  ) {
+    assertEquals(normalizeInput(raw), { input: raw });
+  }
+});
+
+Deno.test("normalizeInput removes an empty object before the real one, one string layer, one code fence", () => {
+  const object = '{"city":"Oslo"}';
+  for (
+    const raw of [
+      "{}" + object,
+      "{ }\n" + object,
+      JSON.stringify(object),
+      "```json\n" + object + "\n```",
+      "```" + object + "```",
+    ]
+  ) {
+    assertEquals(normalizeInput(raw), { input: object }, raw);
+  }
+});
+
+Deno.test("normalizeInput marks everything else invalid and keeps the raw text", () => {
+  const object = '{"a":1}';
+  for (
+    const raw of [
+      object + object,
+      "{}" + object + object,
+      "[1]",
+      "1",
+      "true",
+      '"text"',
+      JSON.stringify(JSON.stringify(object)),
+      '{"a":1',
+      '{"a":"\n"}',
+      "{'a':1}",
+      "x",
+      "```json\n" + object + object + "```",
+      "``` " + object,
+    ]
+  ) assertEquals(normalizeInput(raw), { input: raw, invalid: true }, raw);
+});
+
+Deno.test("normalizeInput stays linear on a megabyte of blank space, fences and empty objects", () => {
+  for (const unit of ["\n", " ", "{}", "``` ", '""', "{ }\n", "\\ud83d"]) {
+    const raw = "```" + unit.repeat(1_000_000 / unit.length) + "x";
+    normalizeInput(raw);
+    normalizeInput(raw.slice(3));
+  }
+});
+
+Deno.test("repairEscapes replaces lone surrogates only, whatever surrounds them", () => {
+  const rows: [string, string][] = [
+    ['{"a":"\\ud83d"}', '{"a":"\\ufffd"}'],
+    ['"\\uD83D\\uDE80"', '"\\uD83D\\uDE80"'],
+    ['"\\ude80\\ud83d"', '"\\ufffd\\ufffd"'],
+    ['"\\ud83d\\ud83d\\ude80"', '"\\ufffd\\ud83d\\ude80"'],
+    ['"\\\\ud83d"', '"\\\\ud83d"'],
+    ['"\\\\\\ud83d"', '"\\\\\\ufffd"'],
+    ['"plain"', '"plain"'],
+  ];
+  for (const [json, repaired] of rows) {
+    assertEquals(repairEscapes(json), repaired, json);
+    assert(JSON.parse(repaired) as { a?: string } | string, json);
+  }
+});
+
+Deno.test("parseInput gives own properties only", () => {
+  const input = parseInput({ type: "tool_use", id: "1", name: "x", input: '{"__proto__":{"polluted":1}}' });
+  assertEquals(Object.keys(input), ["__proto__"]);
+  assertEquals(({} as { polluted?: 1 }).polluted, undefined);
+});
