@@ -11,10 +11,10 @@ import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
 import { createRedactor } from "../text/redact.ts";
 import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
 import { Exchange, type HttpRequest, readAll } from "../wire/http.ts";
-import { type SseEvent, SseParser } from "../wire/sse.ts";
-import type { Compat, Decoder, Dialect, Thinking } from "./dialect.ts";
-import { MessageBuilder, truncated } from "./message_builder.ts";
+import type { Compat, Dialect, Thinking } from "./dialect.ts";
+import { MessageBuilder } from "./message_builder.ts";
 import { play, type Receiver } from "./receiver.ts";
+import { Reply } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
 
 /** What makes a provider. Nothing is read from the environment; unknown keys are ignored. */
@@ -274,97 +274,6 @@ export function createProvider(options: ProviderOptions): Provider {
 
 /** Version of this package; a test holds it against deno.json. */
 export const USER_AGENT = "pawl/0.1.0";
-
-const OPENING_BRACE = 123;
-
-/** Reads one reply from its connection: server-sent events, or one JSON document. */
-class Reply {
-  readonly #connection: Exchange;
-  readonly #builder: MessageBuilder;
-  readonly #decoder: Decoder;
-  readonly #limits: Limits;
-  readonly #parser: SseParser;
-  #begun = false;
-
-  constructor(connection: Exchange, builder: MessageBuilder, decoder: Decoder, limits: Limits) {
-    this.#connection = connection;
-    this.#builder = builder;
-    this.#decoder = decoder;
-    this.#limits = limits;
-    this.#parser = new SseParser({ maxEventBytes: limits.maxEventBytes });
-  }
-
-  /** Reads on; `false` once the reply is finished. */
-  async read(): Promise<boolean> {
-    const text = await this.#next();
-    if (text === undefined) {
-      for (const event of this.#parser.flush()) this.#decode(event);
-      return this.#finish(false);
-    }
-    if (!this.#begun) {
-      const first = text.trimStart()[0];
-      if (first === "{" || first === "[") return await this.#document(text);
-      if (first === "<" || first === "\x1f") this.#notEvents();
-      this.#begun = first !== undefined;
-    }
-    for (const event of this.#parser.feed(text)) {
-      if (this.#decode(event)) return this.#finish(true);
-    }
-    if (this.#builder.progressed) {
-      this.#builder.progressed = false;
-      this.#connection.progress();
-    }
-    return true;
-  }
-
-  /** The next text; a connection that breaks once the reply is complete has ended it (quirks O-31, A-28). */
-  async #next(): Promise<string | undefined> {
-    try {
-      return await this.#connection.read();
-    } catch (error) {
-      if (this.#builder.stopped && (isPawlError(error, "truncated") || isPawlError(error, "timeout"))) return undefined;
-      throw error;
-    }
-  }
-
-  #decode({ event, data }: SseEvent): boolean {
-    const builder = this.#builder;
-    if (data.charCodeAt(0) !== OPENING_BRACE) {
-      const first = data.trimStart()[0];
-      if (event === "error" && first === undefined) builder.fail("");
-      // A blank keep-alive, or a comment that a gateway wrapped into data, is no event (quirks S-07, S-08).
-      if (first === undefined || first === ":") return false;
-    }
-    if (builder.isGarbled) builder.violation("an event is no JSON");
-    return this.#decoder.event(event, data);
-  }
-
-  #finish(protocolEnd: boolean): false {
-    const builder = this.#builder;
-    if (builder.isGarbled && !builder.stopped) throw truncated("its last event is cut");
-    builder.finish(protocolEnd);
-    return false;
-  }
-
-  /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
-  async #document(begin: string): Promise<false> {
-    const text = begin + await readAll(this.#connection, this.#limits.maxJsonBytes - begin.length);
-    const mark = text.lastIndexOf("\ndata:");
-    const value = parse(text) ?? (mark > 0 ? parse(text.slice(0, mark)) : undefined);
-    if (value === undefined || !this.#decoder.document(value)) this.#notEvents();
-    this.#builder.finish(true);
-    return false;
-  }
-
-  #notEvents(): never {
-    const { contentType } = this.#connection;
-    this.#builder.violation(
-      `it is no event stream${
-        contentType && ` but ${JSON.stringify(contentType)}`
-      }, look at the base URL: its path may be wrong`,
-    );
-  }
-}
 
 function promptLength({ messages }: Conversation): number {
   let length = 0;

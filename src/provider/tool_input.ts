@@ -129,3 +129,13 @@ export function parse(text: string): unknown {
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Whether JSON data nests deeper than `max`; without recursion, which such data could exhaust. */
+export function isDeeper(value: unknown, max: number): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > max) return true;
+    level = level.flatMap((item) => typeof item === "object" && item !== null ? Object.values(item) : []);
+  }
+  return false;
+}
