@@ -46,8 +46,8 @@ function sample(schema: unknown, said: string): unknown {
     case "object":
       return {};
     default:
-      // A path if one was spoken of, else the last word.
-      return (/[\w./-]*\w\.\w+\b/.exec(said) ?? /\w+(?=\W*$)/.exec(said))?.[0] ?? "x";
+      // What was quoted, a path, or the last word.
+      return /"([^"]+)"/.exec(said)?.[1] ?? (/[\w./-]*\w\.\w+\b/.exec(said) ?? /\w+(?=\W*$)/.exec(said))?.[0] ?? "x";
   }
 }
 
@@ -64,9 +64,15 @@ function wantsTool(heard: Heard, said: string): boolean {
     heard.tools.some(({ name }) => said.includes(name));
 }
 
+/** A text that ends where the tokens do, a word being one. */
+function limited(text: string, maxTokens = Infinity): Turn {
+  const words = text.split(" ");
+  return words.length <= maxTokens ? { text } : { text: words.slice(0, maxTokens).join(" "), stop: "max_tokens" };
+}
+
 /**
  * Answers a greeting with a thought and a text, a request that a tool can serve with calls, and results of tools with
- * their first line.
+ * their first line. It counts, keeps a secret word and ends as it is told, which is what a probe looks at.
  *
  * @param heard The request
  * @returns What the model says
@@ -85,6 +91,14 @@ export function scriptedTurn(heard: Heard): Turn {
     const twice = calls.length === 1 && /\b(twice|two|both|parallel)\b/i.test(said);
     return { thinking: "A tool knows this.", calls: twice ? [...calls, ...calls] : calls };
   }
+  const [, from, to] = /\bcount from (\d+) to (\d+)/i.exec(said) ?? [];
+  const closing = /\bend every answer with the word (\w+)/i.exec(heard.system)?.[1];
+  if (to !== undefined) {
+    const numbers = Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);
+    return limited(`${numbers.join(", ")}.${closing ? ` ${closing}` : ""}`, heard.maxTokens);
+  }
+  const secret = /\bsecret word is (\w+)/i.exec(said)?.[1];
+  if (secret !== undefined) return { text: secret };
   const turns = heard.messages.filter(({ role }) => role === "user").length;
   return {
     thinking: `This is message ${turns} of the user. I answer in one sentence.`,
