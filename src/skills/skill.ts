@@ -1,0 +1,274 @@
+/**
+ * Skills: instructions that a model loads when it needs them. Reads the flat layout (`NAME.md`, rig's) and the Agent Skills layout
+ * (`NAME/SKILL.md`), through a file system that the caller hands in.
+ * @module
+ */
+import { PawlError } from "../model/error.ts";
+import type { Tool } from "../model/tool.ts";
+
+/** Instructions with a name and a line that says when they help. */
+export interface Skill {
+  /** Unique among the skills of a run. */
+  name: string;
+  /** One line: what it does and when to use it. */
+  description: string;
+  /** The instructions, trimmed, with LF. */
+  body: string;
+  /** Where the skill's other files lie, in the Agent Skills layout. */
+  directory?: string;
+  /** The other files, relative to `directory`; at most 50. */
+  files?: readonly string[];
+}
+
+/** How a skill's text is read. */
+export interface ParseSkillOptions {
+  /** Name of the skill's directory: the skill must bear it, and the Agent Skills rules for lengths and letters apply. */
+  name?: string;
+  /** Parses the frontmatter. Without it the lines `name: …` and `description: …` are read, and anything else is an error. */
+  parseYaml?: (text: string) => unknown;
+}
+
+/** An entry of a directory, as `Deno.readDir` gives it. */
+export interface SkillEntry {
+  name: string;
+  isFile: boolean;
+  isDirectory: boolean;
+  isSymlink: boolean;
+}
+
+/** The part of a file system that {@linkcode loadSkills} needs; pass `Deno`. Without the optional two every link is refused. */
+export interface SkillFs {
+  readDir(path: string): AsyncIterable<SkillEntry>;
+  readTextFile(path: string): Promise<string>;
+  realPath?(path: string): Promise<string>;
+  stat?(path: string): Promise<{ isFile: boolean; isDirectory: boolean }>;
+}
+
+const MAX_FRONTMATTER_BYTES = 8192;
+const MAX_FILES = 50;
+const NAME = /^(?!.{65}|-|.*--|.*-$)[-\p{Ll}\p{Lo}\p{M}\p{Nd}]+$/u;
+// A reviewer does not see these, a model does. A joiner behind a letter or an emoji and one variation selector are ordinary writing.
+const HIDDEN =
+  /(?![\t\n]|(?<=[\p{L}\p{M}\p{Emoji}])[\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u180b-\u180f\u2800\u3164\uffa0\u{e0100}-\u{e01ef}]|[\ufe00-\ufe0f]{2}/gu;
+
+/**
+ * Reads the text of one skill: frontmatter between two `---` lines (at most 8 KiB), then the body.
+ *
+ * @param text The file.
+ * @param options Name of its directory, and a YAML parser.
+ * @throws {PawlError} `invalid_skill`: no or unfinished frontmatter, no name, no description, or a character that nobody sees.
+ *
+ * @example
+ * ```ts
+ * import { parseSkill } from "@pawl/pawl";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const skill = parseSkill("---\nname: greet\ndescription: Use when somebody says hello\n---\nAnswer in rhyme.\n");
+ * assertEquals(skill, { name: "greet", description: "Use when somebody says hello", body: "Answer in rhyme." });
+ * ```
+ */
+export function parseSkill(text: string, options: ParseSkillOptions = {}): Skill {
+  const skill = readSkill(text, options);
+  if (typeof skill === "string") throw new PawlError("invalid_skill", `Cannot read the skill: ${skill}`);
+  return skill;
+}
+
+/** The skill, or why it is none. */
+function readSkill(file: string, { name: directory, parseYaml }: ParseSkillOptions): Skill | string {
+  const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  const [opening, ...lines] = text.split("\n");
+  const end = lines.findIndex(isDashes);
+  if (!isDashes(opening!) || end < 0) return "it does not begin with frontmatter between two lines ---";
+  const hidden = text.search(HIDDEN);
+  if (hidden >= 0) {
+    const point = text.codePointAt(hidden)!.toString(16).toUpperCase();
+    return `line ${text.slice(0, hidden).split("\n").length} holds the invisible character U+${point}`;
+  }
+  const yaml = lines.slice(0, end).join("\n");
+  if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
+    return `its frontmatter is larger than ${MAX_FRONTMATTER_BYTES} bytes`;
+  }
+  let fields: unknown;
+  try {
+    fields = (parseYaml ?? plainFields)(yaml);
+  } catch (error) {
+    return `its frontmatter cannot be read: ${clean((error as Error).message, 120)}`;
+  }
+  const { name, description } = (fields ?? {}) as Record<string, unknown>;
+  const skill = {
+    name: oneLine(name).normalize(),
+    description: oneLine(description),
+    body: lines.slice(end + 1).join("\n").trim(),
+  };
+  if (!skill.name) return "it has no name";
+  if (!skill.description) return "it has no description";
+  if (directory !== undefined) {
+    if (skill.name !== directory.normalize()) return `its name "${clean(skill.name, 64)}" is not its directory's`;
+    if (!NAME.test(skill.name)) return "its name must be 1 to 64 lowercase letters, digits and single hyphens";
+    if (skill.description.length > 1024) return "its description is longer than 1024 characters";
+  }
+  return skill;
+}
+
+function isDashes(line: string): boolean {
+  return line.trimEnd() === "---";
+}
+
+/** rig's two keys, one line each. What would mean something else in YAML is refused, not misread. */
+function plainFields(yaml: string): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const line of yaml.split("\n").filter((line) => line.trim())) {
+    const [, key, quoted, plain] =
+      /^(name|description):[ \t]+(?:"([^"\\]*)"\s*|([^\s"'&*!|>%@`[\]{}#,].*))$/.exec(line) ?? [];
+    if (!key || key in fields) throw new Error("without a YAML parser it may hold one-line name and description only");
+    fields[key] = quoted ?? plain!;
+  }
+  return fields;
+}
+
+function oneLine(value: unknown): string {
+  return typeof value === "string" ? value.replace(/\s+/g, " ").trim() : "";
+}
+
+/** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
+function clean(text: string, max: number): string {
+  return oneLine(text.replace(HIDDEN, " ")).slice(0, max).toWellFormed();
+}
+
+/**
+ * Loads all skills of a directory: its `*.md` files, and its subdirectories that hold a `SKILL.md`.
+ * Links that lead out of it and what is no regular file are refused.
+ *
+ * @param fs File system; pass `Deno`.
+ * @param dir The directory; absent or empty is fine.
+ * @param options YAML parser for the frontmatter.
+ * @returns The skills, sorted by name.
+ * @throws {PawlError} `invalid_skill` if any of them is broken: its `offenders` lists `PATH: reason` for each, its message as many as fit.
+ * `permission`: reading was refused.
+ */
+export async function loadSkills(
+  fs: SkillFs,
+  dir: string,
+  options: Pick<ParseSkillOptions, "parseYaml"> = {},
+): Promise<Skill[]> {
+  const skills: Skill[] = [];
+  const offenders: string[] = [];
+  const found = new Map<string, boolean>();
+
+  async function isFileInside(path: string): Promise<boolean> {
+    try {
+      const [root, target] = [await fs.realPath!(dir), await fs.realPath!(path)];
+      return target.startsWith(root) && "/\\".includes(target[root.length]!) && (await fs.stat!(path)).isFile;
+    } catch {
+      return false; // the link leads to nothing, or nobody can tell where
+    }
+  }
+
+  /** Notes every path below, and whether it is a regular file; a skill's own folders as deep and as wide as is worth telling. */
+  async function walk(prefix: string, depth: number): Promise<void> {
+    let count = 0;
+    for await (const { name, isFile, isDirectory, isSymlink } of fs.readDir(`${dir}/${prefix}`)) {
+      const path = prefix + name;
+      if (!isDirectory) found.set(path, isFile || isSymlink && await isFileInside(`${dir}/${path}`));
+      else if (depth < 3 && !/^\.|^node_modules$/.test(name)) await walk(`${path}/`, depth + 1);
+      if (depth > 1 && ++count > MAX_FILES) break;
+    }
+  }
+
+  try {
+    await walk("", 0);
+  } catch (error) {
+    const { name } = error as Error;
+    if (name === "NotCapable") throw new PawlError("permission", `Cannot read skills: run with --allow-read=${dir}`);
+    if (name !== "NotFound") throw error;
+  }
+  const paths = [...found.keys()].sort();
+  for (const path of paths) {
+    const [, folder] = /^([^/]+)\/(?:SKILL|skill)\.md$/.exec(path) ?? [];
+    if (!folder && (path.includes("/") || found.get(path) && !path.endsWith(".md"))) continue;
+    const about = folder && {
+      name: folder,
+      directory: `${dir}/${folder}`,
+      files: paths.filter((other) => other !== path && other.startsWith(folder + "/") && found.get(other))
+        .slice(0, MAX_FILES).map((file) => file.slice(folder.length + 1)),
+    };
+    const skill = found.get(path)
+      ? readSkill(await fs.readTextFile(`${dir}/${path}`), { ...options, ...about })
+      : "it is no regular file, or a link out of the folder";
+    const taken = skills.some(({ name }) => name === (skill as Skill).name) && "its name is taken";
+    if (typeof skill === "string" || taken) offenders.push(clean(`${dir}/${path}`, 200) + `: ${taken || skill}`);
+    else skills.push({ ...skill, ...about });
+  }
+  if (offenders.length) {
+    throw Object.assign(new PawlError("invalid_skill", `Cannot load skills: ${offenders.join("; ")}`), { offenders });
+  }
+  return mergeSkills(skills, []);
+}
+
+/**
+ * Joins two sets of skills; of two with one name the override stays, whole.
+ *
+ * @returns Sorted by name.
+ */
+export function mergeSkills<T extends Skill>(base: readonly T[], overrides: readonly T[]): T[] {
+  return [...new Map([...base, ...overrides].map((skill) => [skill.name, skill])).values()]
+    .sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/**
+ * The lines of a system prompt that offer skills; add {@linkcode loadSkillTool} to the tools beside it.
+ *
+ * @returns `""` without skills; the same text for the same skills.
+ */
+export function advertise(skills: readonly Skill[]): string {
+  return skills.length === 0 ? "" : [
+    "Available skills. Before you act on one, call load_skill with its name and follow what it returns.",
+    ...skills.map(({ name, description }) => `- ${clean(name, 64)}: ${clean(description, 1024)}`),
+  ].join("\n");
+}
+
+/**
+ * The tool `load_skill`: returns a skill in full, and only a short note when it is asked for one again. Make one for each conversation.
+ *
+ * @returns `undefined` without skills.
+ */
+export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
+  const byName = new Map(skills.map((skill) => [clean(skill.name, 64), skill]));
+  const names = [...byName.keys()];
+  const loaded = new Set<Skill>();
+  return skills.length === 0 ? undefined : {
+    name: "load_skill",
+    description: "Returns the instructions of a skill. Call it before you act on one of the available skills.",
+    inputSchema: {
+      type: "object",
+      properties: { name: { type: "string", enum: names, description: "Name of the skill" } },
+      required: ["name"],
+    },
+    pure: true,
+    run({ name }) {
+      const skill = byName.get(name as string);
+      if (!skill) throw new Error(`no skill "${clean(String(name), 64)}"; available: ${names.join(", ")}`);
+      if (loaded.has(skill)) return `The skill "${name}" is already loaded: its text stands above`;
+      loaded.add(skill);
+      return inFull(skill);
+    },
+  };
+}
+
+function inFull({ name, description, body, directory, files = [] }: Skill): string {
+  const where = directory === undefined ? "" : `\nDirectory: ${clean(directory, 1024)}`;
+  const list = files.map((file) => clean(file, 256)).join(", ") + (files.length < MAX_FILES ? "" : ", …");
+  return `Skill: ${clean(name, 64)}\n${clean(description, 1024)}${where}${
+    files.length ? `\nFiles: ${list}` : ""
+  }\n\n${body}`;
+}
+
+/**
+ * System text for a run that the user began with a skill: the others are offered, this one stands there in full.
+ *
+ * @param skill The invoked one.
+ * @param others May contain `skill`; it is not offered again.
+ */
+export function invokeSkill(skill: Skill, others: readonly Skill[]): string {
+  return [advertise(others.filter(({ name }) => name !== skill.name)), inFull(skill)].filter(Boolean).join("\n\n");
+}
