@@ -1,0 +1,1 @@
+export { SseParser } from "@pawl/pawl/sse";

@@ -1,0 +1,26 @@
+/** Size is part of the contract: what a user's bundle grows by, minified and gzipped. */
+import { assert, assertFalse } from "@std/assert";
+import { bundle, gzipSize } from "../scripts/size.ts";
+
+const KIB = 1024;
+
+const LIMITS: Array<[entry: string, maxBytes: number]> = [
+  ["tests/size/both_dialects.ts", 16 * KIB],
+  ["tests/size/one_dialect.ts", 14 * KIB],
+  ["tests/size/everything.ts", 20 * KIB],
+  ["tests/size/sse.ts", 1.5 * KIB],
+];
+
+for (const [entry, maxBytes] of LIMITS) {
+  Deno.test(`${entry} bundles to at most ${maxBytes} bytes gzipped`, async () => {
+    const size = await gzipSize(await bundle(entry));
+    assert(size <= maxBytes, `${entry} has ${size} bytes, allowed are ${maxBytes}`);
+  });
+}
+
+Deno.test("a dialect that is not imported is not in the bundle", async () => {
+  const both = new TextDecoder().decode(await bundle("tests/size/both_dialects.ts"));
+  const one = new TextDecoder().decode(await bundle("tests/size/one_dialect.ts"));
+  assert(both.includes("anthropic-version"));
+  assertFalse(one.includes("anthropic-version"));
+});
