@@ -1,0 +1,135 @@
+/**
+ * The agent: a provider and tools, as callbacks and as events.
+ * @module
+ */
+import type { Conversation } from "../model/conversation.ts";
+import type { AgentEvent } from "../model/event.ts";
+import type { Provider } from "../provider/provider.ts";
+import type { Receiver } from "../provider/receiver.ts";
+import { Run } from "./loop.ts";
+import { type AgentOptions, resolveOptions, type RunResult, type RunSettings } from "./options.ts";
+
+/**
+ * Holds a conversation with a model and runs the tools it calls, one after another, until it has answered.
+ *
+ * Each complete message is appended to the conversation, then all results of its calls together; a reply that ends in an error is not
+ * appended, it is in `error.partial.message`. Whatever ends a run, each call in the conversation has a result, so that it can be sent
+ * again. A tool that fails is answered to the model and ends nothing.
+ *
+ * @example
+ * ```ts
+ * import { Agent, Conversation, createProvider, openAiChat, type Tool } from "@pawl/pawl";
+ * import { scriptedFetch } from "@pawl/pawl/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const call = { index: 0, id: "c1", function: { name: "add", arguments: '{"a":2,"b":3}' } };
+ * const provider = createProvider({
+ *   dialect: openAiChat,
+ *   model: "qwen3",
+ *   maxTokens: 1024,
+ *   baseUrl: "http://localhost:11434/v1",
+ *   fetch: scriptedFetch([
+ *     { events: [{ choices: [{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }] }, "[DONE]"] },
+ *     { events: [{ choices: [{ delta: { content: "It is 5" }, finish_reason: "stop" }] }, "[DONE]"] },
+ *   ]),
+ * });
+ * const add: Tool = {
+ *   name: "add",
+ *   description: "Adds two numbers",
+ *   inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+ *   run: ({ a, b }) => String(Number(a) + Number(b)),
+ * };
+ * const conversation = new Conversation();
+ * conversation.addUserMessage("What is 2 + 3?");
+ * const { text, toolCalls } = await new Agent(provider, { tools: [add] }).runStep(conversation);
+ * assertEquals([text, toolCalls], ["It is 5", 1]);
+ * ```
+ */
+export class Agent {
+  readonly #provider: Provider;
+  readonly #options: RunSettings;
+
+  /**
+   * @param provider Where requests go.
+   * @param options Tools and bounds; unknown keys are ignored.
+   * @throws {TypeError} A tool is malformed, or two share a name.
+   * @throws {RangeError} A number is out of its range.
+   */
+  constructor(provider: Provider, options: AgentOptions = {}) {
+    this.#provider = provider;
+    this.#options = resolveOptions(options);
+  }
+
+  /**
+   * Runs until the model has answered, and tells everything to a receiver (awl's call).
+   *
+   * @param conversation Is appended to.
+   * @param receiver Callbacks; one that throws ends the run with its own error.
+   * @param options `signal` ends the run: the promise rejects with its reason.
+   * @throws {PawlError} With the work done so far in `partial`.
+   * @throws {TypeError} Another run uses the conversation.
+   */
+  runStep(conversation: Conversation, receiver?: Receiver, options: { signal?: AbortSignal } = {}): Promise<RunResult> {
+    return drive(() => new Run(this.#provider, this.#options, conversation, options.signal), receiver);
+  }
+
+  /**
+   * The same as events. Nothing is sent and no tool runs before it is pulled for; leaving the loop ends the run.
+   *
+   * @param conversation Is appended to: a message right before its `message_complete`.
+   * @param options `signal` ends the run: the pending `next()` rejects with its reason.
+   * @returns The generator's return value is the result.
+   * @throws {PawlError} With the work done so far in `partial`.
+   * @throws {TypeError} Another run uses the conversation.
+   */
+  async *stream(
+    conversation: Conversation,
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<AgentEvent, RunResult, undefined> {
+    const run = new Run(this.#provider, this.#options, conversation, options.signal);
+    try {
+      for (let part; (part = await run.next()) !== undefined;) {
+        for await (const batch of part) {
+          for (const event of batch) {
+            run.see(event);
+            yield event;
+          }
+        }
+      }
+      return run.result;
+    } catch (error) {
+      throw run.fail(error);
+    } finally {
+      run.close();
+    }
+  }
+}
+
+/**
+ * Drives a run to its end and tells a receiver everything.
+ *
+ * @param start Makes the run.
+ * @throws Whatever ended the run; `onError` has seen it, unless the receiver threw it.
+ */
+export async function drive(start: () => Run, receiver: Receiver = {}): Promise<RunResult> {
+  let run: Run | undefined;
+  try {
+    run = start();
+    for (let part; (part = await run.next()) !== undefined;) {
+      for await (const batch of part) {
+        for (const event of batch) {
+          run.see(event);
+          const waiting = run.hand(receiver, event);
+          // Awaiting nothing would still cost a turn of the event loop for each delta.
+          if (waiting !== undefined) await waiting;
+        }
+      }
+    }
+    run.close();
+    return run.result;
+  } catch (caught) {
+    const error = run ? run.fail(caught) : caught;
+    if (!run?.isReceiverAtFault) await receiver.onError?.(error);
+    throw error;
+  }
+}

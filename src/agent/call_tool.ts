@@ -1,0 +1,184 @@
+/**
+ * One call: what stands against it, the tool's run, and the answer.
+ * @module
+ */
+import type { ToolResultBlock, ToolUseBlock } from "../model/message.ts";
+import type { JsonSchema, Tool } from "../model/tool.ts";
+import { parseInput } from "../provider/tool_input.ts";
+
+/** Longest delay of a timer; a longer one would fire at once. */
+export const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+/** What a call led to, before it is scrubbed and cut. */
+export interface Outcome {
+  content: string;
+  isError?: true;
+}
+
+/** An answer that says what went wrong; the model sees it, the run goes on. */
+export function failure(why: string): Outcome {
+  return { content: `error: ${why}`, isError: true };
+}
+
+/**
+ * Waits, but not beyond an abort: what never settles is abandoned, and what rejects later is not unhandled.
+ *
+ * @throws `signal.reason`, once `signal` is aborted.
+ */
+export function race<T>(work: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    function stop(): void {
+      reject(signal.reason);
+    }
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop);
+    Promise.resolve(work).then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+/**
+ * Looks for what stands against a call before anybody is asked and anything runs.
+ *
+ * @returns The tool and its input, or the reason why it cannot run.
+ */
+export function checkCall(
+  call: ToolUseBlock,
+  tools: ReadonlyMap<string, Tool>,
+): { tool: Tool; input: Record<string, unknown> } | string {
+  const tool = tools.get(call.name);
+  if (tool === undefined) {
+    // The name is the model's: a megabyte of it must not go back.
+    const name = JSON.stringify(call.name.slice(0, 64).toWellFormed());
+    return `unknown tool ${name}, the tools are: ${[...tools.keys()].join(", ") || "none"}`;
+  }
+  if (call.invalid) return "invalid input: the arguments are not one JSON object";
+  const input = parseInput(call);
+  const misses = misfits(tool.inputSchema, input);
+  return misses.length > 0 ? `invalid input: ${misses.join(", ")}` : { tool, input };
+}
+
+/**
+ * Holds an object against the `required` names and the top-level types of a schema; all else is left to the tool.
+ *
+ * @returns What is missing or of another type; empty if it fits.
+ */
+export function misfits(schema: JsonSchema, value: Record<string, unknown>): string[] {
+  const { required, properties } = schema;
+  const misses: string[] = [];
+  for (const name of Array.isArray(required) ? required : []) {
+    if (!Object.hasOwn(value, name)) misses.push(`${JSON.stringify(name)} is missing`);
+  }
+  for (const [name, property] of Object.entries(properties ?? {})) {
+    const types = [(property as JsonSchema | null)?.type ?? []].flat();
+    if (Object.hasOwn(value, name) && types.length > 0 && !types.some((type) => isOfType(value[name], type))) {
+      misses.push(`${JSON.stringify(name)} must be of type ${types.join(" or ")}`);
+    }
+  }
+  return misses;
+}
+
+function isOfType(value: unknown, type: unknown): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof value === type;
+    default:
+      // A type that JSON Schema does not know forbids nothing.
+      return true;
+  }
+}
+
+/**
+ * Runs a tool. Its signal is aborted when the run is stopped or its time is over; it is not waited for then.
+ *
+ * @param timeoutMs Milliseconds; absent: no bound of its own.
+ * @throws `signal.reason`, once `signal` is aborted; nothing else.
+ */
+export async function callTool(
+  { tool, input }: { tool: Tool; input: Record<string, unknown> },
+  call: ToolUseBlock,
+  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs?: number | undefined },
+): Promise<Outcome> {
+  const stop = new AbortController();
+  function forward(): void {
+    stop.abort(signal.reason);
+  }
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  signal.addEventListener("abort", forward);
+  try {
+    return await race(
+      new Promise<Outcome>((resolve) => {
+        if (timeoutMs !== undefined) {
+          timer = setTimeout(() => {
+            const late = `timed out after ${timeoutMs} ms`;
+            resolve(failure(late));
+            stop.abort(new DOMException(`The tool ${late}`, "TimeoutError"));
+          }, Math.min(timeoutMs, LONGEST_DELAY_MS));
+        }
+        new Promise((done) => done(tool.run(input, { signal: stop.signal, call }))).then(
+          (value) =>
+            resolve(
+              typeof value === "string"
+                ? { content: value }
+                : failure(`the tool returned ${value === null ? value : typeof value} where text was due`),
+            ),
+          (error) => resolve(failure(describe(error))),
+        );
+      }),
+      signal,
+    );
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", forward);
+  }
+}
+
+/** Text of whatever a tool threw: a getter or `toString` of it may throw again. */
+function describe(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown) || "the tool failed";
+  } catch {
+    return "the tool failed";
+  }
+}
+
+/**
+ * Makes the result block of a call.
+ *
+ * @param maxChars UTF-16 units; what is longer is cut in the middle, where the least is lost, with a note.
+ * @param scrub Takes secrets out, before the cut could leave half of one (rule R-45).
+ */
+export function resultOf(
+  call: ToolUseBlock,
+  { content, isError }: Outcome,
+  { maxChars, scrub }: { maxChars: number; scrub: (text: string) => string },
+): ToolResultBlock {
+  const text = cutMiddle(scrub(content), maxChars) || "(no output)";
+  return { type: "tool_result", toolUseId: call.id, content: text, ...(isError && { isError }) };
+}
+
+function cutMiddle(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const note = `\n[${text.length - max} characters or more were cut here]\n`;
+  // The note counts too, unless it would be most of what is kept.
+  const keep = Math.max(max - note.length, max >> 1);
+  let head = Math.ceil(keep / 2);
+  let tail = text.length - (keep - head);
+  if (isPair(text, head)) head--;
+  if (isPair(text, tail)) tail++;
+  return text.slice(0, head) + note + text.slice(tail);
+}
+
+/** Whether a cut at `at` would part a surrogate pair. */
+function isPair(text: string, at: number): boolean {
+  return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+}

@@ -1,0 +1,101 @@
+/**
+ * The bounds of a run, and what it comes to.
+ * @module
+ */
+import type { Conversation } from "../model/conversation.ts";
+import type { Message, StopReason, ToolUseBlock, Usage } from "../model/message.ts";
+import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
+import type { StreamOptions } from "../provider/provider.ts";
+
+/** Whether a call may run. */
+export type Decision = { allow: true } | {
+  allow: false;
+  /** Told to the model. */
+  reason?: string;
+};
+
+/** What makes an agent. Options of a call (`maxTokens`, `temperature`, `maxRetries`) go with every request. */
+export interface AgentOptions extends Omit<StreamOptions, "signal"> {
+  /** What the model may call. */
+  tools?: readonly Tool[];
+  /** `required` or a name holds for the first request of a run; those after it are `auto`, or the run could never end. */
+  toolChoice?: ToolChoice;
+  /** Complete replies of one run, 1 to 32. Default 8. */
+  maxIterations?: number;
+  /** Asked before each call that could run. Anything but `allow: true` denies; an exception ends the run. */
+  decide?(call: ToolUseBlock, context: { signal: AbortSignal }): Decision | Promise<Decision>;
+  /** Called before each request; a conversation that it returns is sent this once instead. An exception ends the run. */
+  prepare?(
+    conversation: Conversation,
+    context: { signal: AbortSignal },
+  ): Conversation | undefined | void | Promise<Conversation | undefined | void>;
+  /** So many consecutive rounds with the same names, inputs and results end the run; 2 or more. Off unless set. */
+  maxRepeats?: number;
+  /** Tokens of all requests and replies; without reported usage, one token per 4 characters. Off unless set. */
+  maxTotalTokens?: number;
+  /** Milliseconds of a run, tools included. Off unless set. */
+  deadlineMs?: number;
+  /** Milliseconds of one tool; `timeoutMs` of a tool outranks it. Off unless set. */
+  toolTimeoutMs?: number;
+  /** UTF-16 units of one tool result; a longer one is cut in the middle, with a note. Default 65,536. */
+  maxToolResultChars?: number;
+}
+
+/** Options that are checked and complete. */
+export interface RunSettings extends AgentOptions {
+  tools: readonly Tool[];
+  maxIterations: number;
+  maxToolResultChars: number;
+}
+
+/** What a run came to. */
+export interface RunResult {
+  /** The text of the last message, and of paused turns before it, trimmed. */
+  text: string;
+  /** The parsed answer, with a `schema` or `validate`. */
+  value?: Record<string, unknown>;
+  /** Complete replies. */
+  iterations: number;
+  /** Tool functions started. */
+  toolCalls: number;
+  /** Sum over the replies; a field that no reply reported is absent. */
+  usage: Usage;
+  /** Why the last reply ended. */
+  stopReason: StopReason;
+  /** The last reply. */
+  message: Message;
+  conversation: Conversation;
+}
+
+const BOUNDS = [
+  ["maxIterations", 1, 32],
+  ["maxRepeats", 2, Infinity],
+  ["maxTotalTokens", 1, Infinity],
+  ["deadlineMs", 1, Infinity],
+  ["toolTimeoutMs", 1, Infinity],
+  ["maxToolResultChars", 1, Infinity],
+] as const;
+
+/**
+ * Checks the options of an agent, and snapshots its tools.
+ *
+ * @throws {TypeError | RangeError} A tool or a number cannot be used.
+ */
+export function resolveOptions(options: AgentOptions): RunSettings {
+  const tools = [...options.tools ?? []];
+  validateTools(tools);
+  for (const [name, least, most] of BOUNDS) checkBound(name, options[name], least, most);
+  for (const { name, timeoutMs } of tools) checkBound(`timeoutMs of the tool "${name}"`, timeoutMs, 1, Infinity);
+  return {
+    ...options,
+    tools,
+    maxIterations: options.maxIterations ?? 8,
+    maxToolResultChars: options.maxToolResultChars ?? 65_536,
+  };
+}
+
+function checkBound(name: string, value: number | undefined, least: number, most: number): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
+  const range = most < Infinity ? `an integer from ${least} to ${most}` : `an integer above ${least - 1}`;
+  throw new RangeError(`Cannot use ${name} as it must be ${range}: current value is ${value}`);
+}

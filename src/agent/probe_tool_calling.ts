@@ -1,0 +1,98 @@
+/**
+ * rig's probe: does the model call a tool when told to?
+ * @module
+ */
+import { Conversation } from "../model/conversation.ts";
+import { isPawlError, PawlError } from "../model/error.ts";
+import type { MessageCompleteEvent } from "../model/event.ts";
+import type { ContentBlock } from "../model/message.ts";
+import type { Tool } from "../model/tool.ts";
+import type { Provider, StreamOptions } from "../provider/provider.ts";
+import { fault } from "./reply.ts";
+
+/** The probe's tool. */
+export const PING: Tool = {
+  name: "ping",
+  description: "Answers a connection probe",
+  inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
+  run: () => "pong",
+};
+/** rig's words. */
+export const PROBE_SYSTEM = "You are a connection probe. Call the ping tool. Do not answer with text.";
+/** rig's words. */
+export const PROBE_PROMPT = 'Call the ping tool with message "ping".';
+/** rig's budget: room for a reasoning model to think before its first call. */
+const PROBE_TOKENS = 256;
+
+/** A reply, and the number of pieces that it came in. */
+export interface Sample extends MessageCompleteEvent {
+  pieces: number;
+}
+
+/** Asks once, without retries. */
+export async function ask(provider: Provider, system: string, user: string, options: StreamOptions): Promise<Sample> {
+  const conversation = new Conversation();
+  conversation.addSystemMessage(system);
+  conversation.addUserMessage(user);
+  let pieces = 0;
+  for await (const event of provider.stream(conversation, { maxRetries: 0, ...options })) {
+    if (event.type === "content_delta") pieces++;
+    else if (event.type === "message_complete") return { ...event, pieces };
+  }
+  throw fault("truncated", "Cannot use the reply: it ended without its message", true);
+}
+
+/** Number of calls of the probe's tool. */
+export function pings(content: readonly ContentBlock[]): number {
+  return content.filter((block) => block.type === "tool_use" && block.name === PING.name).length;
+}
+
+/**
+ * Finds out whether the model calls a tool when told to (rig's probe): one request, 256 tokens, no retries. Only a call of the tool
+ * passes; a reply that explains how it would call it does not.
+ *
+ * The errors are opaque, fit for a service whose users choose the endpoint: none holds a word of what the endpoint answered.
+ * {@linkcode probe} is the form that explains.
+ *
+ * @throws {PawlError} `no_tool_calling`; `output_limit`, when the budget went before the call; or the code of what failed.
+ *
+ * @example
+ * ```ts
+ * import { createProvider, openAiChat, probeToolCalling } from "@pawl/pawl";
+ * import { scriptedFetch } from "@pawl/pawl/testing";
+ *
+ * const call = { index: 0, id: "c1", function: { name: "ping", arguments: '{"message":"ping"}' } };
+ * const provider = createProvider({
+ *   dialect: openAiChat,
+ *   model: "qwen3",
+ *   maxTokens: 1024,
+ *   baseUrl: "http://localhost:11434/v1",
+ *   fetch: scriptedFetch([
+ *     { events: [{ choices: [{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }] }, "[DONE]"] },
+ *   ]),
+ * });
+ * await probeToolCalling(provider);
+ * ```
+ */
+export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
+  const { signal } = options;
+  const sample = await ask(provider, PROBE_SYSTEM, PROBE_PROMPT, {
+    tools: [PING],
+    maxTokens: PROBE_TOKENS,
+    ...(signal && { signal }),
+  }).catch((error) => {
+    // An abort is the caller's, and a missing permission is about the caller's own settings.
+    if (!isPawlError(error) || error === signal?.reason || error.code === "permission") throw error;
+    const { code, retryable, status } = error;
+    throw new PawlError(code, "Cannot probe the model: the connection failed", {
+      retryable,
+      ...(status !== undefined && { status }),
+    });
+  });
+  if (sample.stopReason === "max_tokens") {
+    throw fault("output_limit", `Cannot probe the model: ${PROBE_TOKENS} tokens were spent before it called the tool`);
+  }
+  if (pings(sample.message.content) === 0) {
+    throw fault("no_tool_calling", "Cannot use the model with tools: told to call one, it did not");
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * What a finished reply means for a run; pure functions.
+ * @module
+ */
+import { PawlError, type PawlErrorCode } from "../model/error.ts";
+import type { MessageCompleteEvent } from "../model/event.ts";
+import type { Message, Usage } from "../model/message.ts";
+
+/** More calls in one reply are refused whole: rounds are bounded, and so is the work of one round (rig). */
+const MAX_CALLS = 32;
+/** The smallest prompt that can fill a context of today; below it a reply of no tokens is just empty (quirk O-42). */
+const FULL_PROMPT_TOKENS = 2048;
+
+/** Makes an error of the loop. */
+export function fault(code: PawlErrorCode, message: string, retryable = false): PawlError {
+  return new PawlError(code, message, { retryable });
+}
+
+/** What {@linkcode judge} must know beside the reply. */
+export interface Circumstances {
+  /** Calls in the reply. */
+  calls: number;
+  /** Text of the reply and of paused turns before it, clean. */
+  text: string;
+  /** A tool function has started in this run: nothing more to say is an answer then (quirk A-23). */
+  hasActed: boolean;
+  /** The output limit that was sent. */
+  maxTokens: number;
+}
+
+/** The error that a reply amounts to, if it is one. The order of the checks is the contract's: length, refusal, calls, pause, end. */
+export function judge(
+  { message, stopReason, rawStopReason, usage = {} }: MessageCompleteEvent,
+  { calls, text, hasActed, maxTokens }: Circumstances,
+): PawlError | undefined {
+  const isSilent = message.content.length === 0 && usage.outputTokens === 0;
+  let isOverflow = rawStopReason === "model_context_window_exceeded";
+  if (stopReason === "max_tokens") {
+    if (!isOverflow && !isSilent) {
+      return fault(
+        "output_limit",
+        `Cannot use the reply: it was cut off at the output limit, maxTokens is ${maxTokens}`,
+      );
+    }
+    isOverflow = true;
+  } else {
+    if (stopReason === "refusal") return undefined;
+    if (calls > MAX_CALLS) {
+      return fault(
+        "iteration_limit",
+        `Cannot run the calls of the reply: it holds ${calls}, at most ${MAX_CALLS} are run`,
+      );
+    }
+    if (calls > 0 || stopReason === "pause_turn") return undefined;
+    isOverflow = isSilent && (usage.inputTokens ?? 0) >= FULL_PROMPT_TOKENS;
+  }
+  if (isOverflow) return fault("context_overflow", "Cannot go on: the conversation fills the context of the model");
+  return hasActed || text !== ""
+    ? undefined
+    : fault("empty_reply", "Cannot use the reply: it has neither text nor calls", true);
+}
+
+/** The text blocks of a message, joined with nothing. */
+export function textOf({ content }: Message): string {
+  return content.map((block) => block.type === "text" ? block.text : "").join("");
+}
+
+/** Adds field by field; what is absent on both sides stays absent. */
+export function addUsage(sum: Usage, more: Usage = {}): void {
+  for (const [field, tokens] of Object.entries(more) as [keyof Usage, number][]) {
+    sum[field] = (sum[field] ?? 0) + tokens;
+  }
+}
+
+/** Tokens of messages for which no usage was reported, at four characters each. */
+export function estimateTokens(messages: readonly Message[]): number {
+  let length = 0;
+  for (const { content } of messages) {
+    for (const block of content) {
+      if ("text" in block) length += block.text.length;
+      else if ("input" in block) length += block.input.length;
+      else if ("content" in block) length += block.content.length;
+    }
+  }
+  return Math.ceil(length / 4);
+}

@@ -1,0 +1,112 @@
+/**
+ * One prompt, one answer: rig's `Client.Run`.
+ * @module
+ */
+import { Conversation } from "../model/conversation.ts";
+import { isPawlError } from "../model/error.ts";
+import type { ImageBlock, TextBlock } from "../model/message.ts";
+import type { JsonSchema } from "../model/tool.ts";
+import type { Provider } from "../provider/provider.ts";
+import type { Receiver } from "../provider/receiver.ts";
+import { excerpt } from "../text/error_text.ts";
+import { decodeJsonObject } from "../text/json_object.ts";
+import { drive } from "./agent.ts";
+import { misfits } from "./call_tool.ts";
+import { Run } from "./loop.ts";
+import { type AgentOptions, resolveOptions, type RunResult } from "./options.ts";
+import { fault } from "./reply.ts";
+
+/** A task for {@linkcode run}: the prompt, and all options of an agent. */
+export interface RunOptions extends AgentOptions {
+  /** System prompt; blank: none. */
+  system?: string;
+  /** What the user says. */
+  prompt: string | readonly (TextBlock | ImageBlock)[];
+  /** The answer must be one JSON object that fits. The model is told; without `validate`, required names and top-level types are checked. */
+  schema?: JsonSchema;
+  /** Checks the parsed answer. Returns what is wrong with it, for the model to read; nothing or an empty list accepts. */
+  validate?(
+    value: Record<string, unknown>,
+    schema: JsonSchema | undefined,
+  ): readonly string[] | undefined | Promise<readonly string[] | undefined>;
+  /** Ends the run: the promise rejects with its reason. */
+  signal?: AbortSignal;
+  /** Is told everything. */
+  receiver?: Receiver;
+}
+
+/** Characters of a validator's findings that go back to the model: they may quote the whole answer. */
+const MAX_FINDINGS = 2000;
+
+/**
+ * Runs one task in a conversation of its own. With `schema` or `validate` the answer is parsed into `value`; one that does not fit is
+ * sent back once with what is wrong, within the same bounds.
+ *
+ * @param provider Where requests go.
+ * @param options The task.
+ * @throws {PawlError} With the work done so far in `partial`; `invalid_json`: the second answer does not fit either.
+ * @throws {TypeError | RangeError} An option cannot be used.
+ *
+ * @example
+ * ```ts
+ * import { createProvider, openAiChat, run } from "@pawl/pawl";
+ * import { scriptedFetch } from "@pawl/pawl/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const provider = createProvider({
+ *   dialect: openAiChat,
+ *   model: "qwen3",
+ *   maxTokens: 1024,
+ *   baseUrl: "http://localhost:11434/v1",
+ *   fetch: scriptedFetch([
+ *     { events: [{ choices: [{ delta: { content: 'Sure: {"city":"Oslo"}' }, finish_reason: "stop" }] }, "[DONE]"] },
+ *   ]),
+ * });
+ * const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+ * const { value } = await run(provider, { prompt: "Capital of Norway?", schema });
+ * assertEquals(value, { city: "Oslo" });
+ * ```
+ */
+export async function run(provider: Provider, options: RunOptions): Promise<RunResult> {
+  const { system, prompt, schema, validate, signal, receiver } = options;
+  const settings = resolveOptions(options);
+  if (!prompt?.length) throw new TypeError("Cannot run without a prompt");
+  const conversation = new Conversation();
+  if (system?.trim()) conversation.addSystemMessage(system);
+  if (schema) {
+    conversation.addSystemMessage(
+      `Give the final answer as one JSON object and nothing else. It must fit this JSON Schema:\n${
+        JSON.stringify(schema)
+      }`,
+    );
+  }
+  conversation.addUserMessage(prompt);
+
+  let asksLeft = 1;
+  async function review(result: RunResult): Promise<string | undefined> {
+    const findings = await examine(result);
+    if (findings.length === 0) return undefined;
+    const text = findings.join("; ");
+    if (asksLeft-- === 0 || result.iterations >= settings.maxIterations) {
+      throw fault("invalid_json", `Cannot use the answer: ${excerpt(text, provider.scrub)}`);
+    }
+    const cut = text.slice(0, MAX_FINDINGS).toWellFormed();
+    return `This answer cannot be used: ${cut}\nAnswer again with the whole corrected JSON object and nothing else.`;
+  }
+  async function examine(result: RunResult): Promise<readonly string[]> {
+    let value;
+    try {
+      value = decodeJsonObject(result.text);
+    } catch (error) {
+      if (!isPawlError(error)) throw error;
+      return [error.message];
+    }
+    result.value = value;
+    return await (validate ? validate(value, schema) : schema && misfits(schema, value)) ?? [];
+  }
+  const isChecked = schema !== undefined || validate !== undefined;
+  return await drive(
+    () => new Run(provider, settings, conversation, signal, isChecked ? review : undefined),
+    receiver,
+  );
+}
