@@ -1,0 +1,21 @@
+/**
+ * `pawl completions SHELL`.
+ * @module
+ */
+import { completions, SHELLS } from "../completions.ts";
+import { type Context, tellPermissions } from "../context.ts";
+import { usage } from "../exit.ts";
+import { didYouMean, quote } from "../flags.ts";
+
+/** Prints the completions of a shell. */
+export default function (context: Context): Promise<number> {
+  const [shell, ...rest] = context.words;
+  const known = SHELLS.find((name) => name === shell);
+  if (known === undefined || rest.length > 0) {
+    const given = shell === undefined ? "" : `: current value is ${quote(shell)}${didYouMean(shell, SHELLS)}`;
+    throw usage(`Cannot print completions as the shell must be ${SHELLS.join(", ")}${given}`);
+  }
+  if (context.options["explain-permissions"]) tellPermissions(context, {});
+  else context.terminal.out(completions(known));
+  return Promise.resolve(0);
+}

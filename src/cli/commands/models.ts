@@ -1,0 +1,21 @@
+/**
+ * `pawl models`.
+ * @module
+ */
+import { type Context, keepOnly, makeReady } from "../context.ts";
+import { listModels } from "../endpoint.ts";
+import { usage } from "../exit.ts";
+import { quote } from "../flags.ts";
+
+/** Prints the models of an endpoint, one a line. */
+export default async function (context: Context): Promise<number> {
+  const { options, terminal, words } = context;
+  if (words.length > 0) throw usage(`Cannot use ${quote(words[0]!)}: models takes flags only`);
+  const ready = await makeReady(context);
+  if (ready === undefined) return 0;
+  keepOnly(context, ready);
+  const models = await listModels(context, ready);
+  if (options.json) terminal.json(JSON.stringify({ type: "models", models }));
+  else for (const model of models) terminal.out(`${model}\n`);
+  return 0;
+}

@@ -1,0 +1,118 @@
+/**
+ * What every command is given, and the way to an endpoint: profile, settings, permissions, in this order.
+ * @module
+ */
+import {
+  loadProfile,
+  type Profile,
+  profileFiles,
+  type ReadEnv,
+  readGrantedEnv,
+  readKey,
+  resolveSettings,
+  type Settings,
+} from "./config.ts";
+import type { CommandLine } from "./flags.ts";
+import { readText } from "./input.ts";
+import { dropPermissions, explain, joinNeeds, type Needs, requirePermissions } from "./permissions.ts";
+import type { Progress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What every command is given. */
+export interface Context extends CommandLine {
+  terminal: Terminal;
+  progress: Progress;
+  /** Aborted by a signal, or when nobody reads standard output any more. */
+  signal: AbortSignal;
+  /** Takes over Ctrl-C while a conversation decides what it means. */
+  onInterrupt?: (() => void) | undefined;
+  /** Host and port of the endpoint, once it is known; errors name it. */
+  host?: string;
+  /** Told at the end of a run that went well. */
+  remark?: string;
+  /** Address of the entry module. */
+  entry: string;
+  /** The argument vector. */
+  args: readonly string[];
+}
+
+/** Settings with everything granted and the key read. */
+export interface Ready {
+  settings: Settings;
+  apiKey: string | undefined;
+  /** What was needed to get here. */
+  used: Needs;
+  /** What is needed still. */
+  rest: Needs;
+}
+
+/**
+ * Finds the endpoint's settings and makes sure of all permissions, those of the command included.
+ *
+ * @param command Needs beside the endpoint; `start` only until the run begins, `run` until its end.
+ * @returns `undefined` if the permissions were only explained.
+ * @throws {CliError} `usage` or `permission`.
+ */
+export async function makeReady(
+  context: Context,
+  command: { start?: readonly Needs[]; run?: readonly Needs[] } = {},
+): Promise<Ready | undefined> {
+  const { options, terminal } = context;
+  const asked = new Set<string>();
+  function env(name: string): string | undefined {
+    const value = readGrantedEnv(name);
+    if (value !== undefined) asked.add(name);
+    return value;
+  }
+  const files = profileFiles(options, options.profile === undefined ? undefined : env("HOME"));
+  const { start = [], run = [] } = command;
+  const needs = joinNeeds({ read: files }, ...start, ...run);
+  const profile = files.length === 0 ? undefined : await readProfile(context, files, needs);
+  if (profile === "unreadable") return undefined;
+
+  const settings = resolveSettings(options, env, profile);
+  const isOnline = options.replay === undefined && options["dry-run"] !== true;
+  const net: Needs = isOnline ? { net: [settings.host] } : {};
+  const variable = settings.key && "variable" in settings.key ? [settings.key.variable] : [];
+  const all = joinNeeds(net, needs, { env: [...variable, ...asked] });
+  if (options["explain-permissions"]) {
+    tellPermissions(context, all);
+    return undefined;
+  }
+  context.host = settings.host;
+  requirePermissions(all, terminal);
+  for (const note of settings.notes) terminal.note(note);
+  return { settings, apiKey: readKey(settings.key, env), used: all, rest: joinNeeds(net, ...run) };
+}
+
+/** Reads the profile; where only the permissions are asked for, one that may not be read is no error. */
+async function readProfile(context: Context, files: readonly string[], needs: Needs): Promise<Profile | "unreadable"> {
+  const { options, terminal } = context;
+  if (options["explain-permissions"]) {
+    const isReadable = files.every((path) => Deno.permissions.querySync({ name: "read", path }).state === "granted");
+    if (!isReadable) {
+      tellPermissions(context, needs);
+      terminal.note("note: the profile may need more; ask again with these flags");
+      return "unreadable";
+    }
+  } else {
+    requirePermissions(needs, terminal);
+  }
+  return await loadProfile(options, files, readText);
+}
+
+/** Prints the line that runs this command with exactly its permissions. */
+export function tellPermissions({ terminal, entry, args }: Context, needs: Needs): void {
+  const address = entry.startsWith("file:") ? decodeURIComponent(new URL(entry).pathname) : entry;
+  terminal.out(explain(needs, address, args.filter((arg) => arg !== "--explain-permissions")) + "\n");
+}
+
+/**
+ * Gives back what the run itself does not need. A module with tools may need anything that was granted: beside one, only what pawl has
+ * used itself is given back.
+ */
+export function keepOnly(context: Context, { used, rest }: Ready): void {
+  const narrower = dropPermissions(used, rest, { classes: context.options["tools-file"] === undefined });
+  if (narrower === undefined) return;
+  context.remark = `note: every host is allowed, which cannot be narrowed while running; ${narrower} would do`;
+}

@@ -1,0 +1,130 @@
+/**
+ * From settings to a provider.
+ * @module
+ */
+import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
+import type { Compat } from "../provider/dialect.ts";
+import { createProvider, type Provider, type ProviderOptions } from "../provider/provider.ts";
+import type { Settings } from "./config.ts";
+import type { Context, Ready } from "./context.ts";
+import { DIALECTS } from "./dialects.ts";
+import { usage } from "./exit.ts";
+import type { Options } from "./flag_table.ts";
+import { quote } from "./flags.ts";
+
+/** Output tokens of a reply where nothing else is said; the help shows it. */
+const DEFAULT_MAX_TOKENS = 8192;
+/** Names shown where there are more models than a line should hold. */
+const MAX_LISTED = 20;
+
+/** Bounds of a run, out of the flags. */
+export interface LoopOptions {
+  maxIterations?: number;
+  maxTotalTokens?: number;
+  maxRepeats?: number;
+  maxToolResultChars?: number;
+  toolTimeoutMs?: number;
+  deadlineMs?: number;
+}
+
+/** The bounds of a run that flags set. */
+export function loopOptions(options: Options): LoopOptions {
+  const bounds = Object.fromEntries((options.limit ?? []).filter(([name]) => !(name in DEFAULT_LIMITS)));
+  const { "max-turns": maxIterations, "max-total-tokens": maxTotalTokens, timeout } = options;
+  return {
+    ...bounds,
+    ...maxIterations !== undefined && { maxIterations },
+    ...maxTotalTokens !== undefined && { maxTotalTokens },
+    ...timeout !== undefined && { deadlineMs: timeout },
+  };
+}
+
+/** A provider for a model, and what must be closed when it has served. */
+export interface Endpoint {
+  provider: Provider;
+  host: string;
+}
+
+/**
+ * Makes the provider.
+ *
+ * @throws {CliError} `usage`: no model given, and the endpoint does not list exactly one.
+ */
+export async function openEndpoint(context: Context, ready: Ready, pickModel = onlyModel): Promise<Endpoint> {
+  const { settings } = ready;
+  const options = await providerOptions(context, ready);
+  const model = settings.model ?? await chooseModel(context, { options, settings, pickModel });
+  return { provider: createProvider({ ...options, model }), host: settings.host };
+}
+
+/** Lists the models of an endpoint. */
+export async function listModels(context: Context, ready: Ready): Promise<string[]> {
+  return await lister(await providerOptions(context, ready)).listModels({ signal: context.signal });
+}
+
+/** A provider that only lists: the name of its model reaches nobody. */
+function lister(options: Omit<ProviderOptions, "model">): Provider {
+  return createProvider({ ...options, model: "none" });
+}
+
+interface Choice {
+  options: Omit<ProviderOptions, "model">;
+  settings: Settings;
+  pickModel: PickModel;
+}
+
+/** Chooses among several models. */
+export type PickModel = (models: readonly string[], host: string) => string | Promise<string>;
+
+async function chooseModel({ signal, terminal }: Context, { options, settings, pickModel }: Choice): Promise<string> {
+  const { host } = settings;
+  const models = await lister(options).listModels({ signal });
+  if (models.length !== 1) return await pickModel(models, host);
+  terminal.note(`using the only model of ${host}: ${models[0]}`);
+  return models[0]!;
+}
+
+/** Refuses to choose. */
+export function onlyModel(models: readonly string[], host: string): never {
+  if (models.length === 0) throw usage(`Cannot choose a model as ${host} lists none: name one with --model`);
+  const more = models.length > MAX_LISTED ? ` and ${models.length - MAX_LISTED} more` : "";
+  const names = models.slice(0, MAX_LISTED).map(quote).join(", ");
+  throw usage(`Cannot choose a model: name one with --model; ${host} lists ${names}${more}`);
+}
+
+async function providerOptions(context: Context, ready: Ready): Promise<Omit<ProviderOptions, "model">> {
+  const { settings: { dialect, baseUrl, host, options }, apiKey } = ready;
+  const { temperature, thinking, "max-retries": maxRetries } = options;
+  const limits = Object.fromEntries((options.limit ?? []).filter(([name]) => name in DEFAULT_LIMITS));
+  const { thinkTags, promptCache, ...compat } = Object.fromEntries(options.compat ?? []);
+  const fetcher = await chooseFetch(context, { host, options, apiKey });
+  return {
+    dialect: await DIALECTS[dialect].load(),
+    baseUrl,
+    maxTokens: options["max-tokens"] ?? DEFAULT_MAX_TOKENS,
+    limits: limits as Partial<Limits>,
+    compat: compat as Compat,
+    ...apiKey !== undefined && { apiKey },
+    ...temperature !== undefined && { temperature },
+    ...thinking !== undefined && { thinking },
+    ...maxRetries !== undefined && { maxRetries },
+    ...thinkTags !== undefined && { thinkTags: thinkTags as "auto" | "off" },
+    ...promptCache === true && { promptCache },
+    ...options.body && { extraBody: Object.assign({}, ...options.body) },
+    ...options.header && { extraHeaders: Object.fromEntries(options.header) },
+    ...fetcher && { fetch: fetcher },
+  };
+}
+
+async function chooseFetch(
+  { progress }: Context,
+  { host, options, apiKey }: { host: string; options: Options; apiKey: string | undefined },
+): Promise<typeof fetch | undefined> {
+  let fetcher: typeof fetch | undefined;
+  if (options.replay !== undefined || options.record !== undefined) {
+    const { openRecording } = await import("./recording.ts");
+    const secrets = [apiKey ?? "", ...(options.header ?? []).map(([, value]) => value)];
+    fetcher = await openRecording({ replay: options.replay, record: options.record, secrets });
+  }
+  return progress.isOn ? progress.watch(fetcher ?? fetch, host) : fetcher;
+}

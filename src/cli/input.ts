@@ -1,0 +1,182 @@
+/**
+ * What is said to the model: words, files, standard input, attachments.
+ * @module
+ */
+import type { ImageBlock, TextBlock } from "../model/message.ts";
+import { usage } from "./exit.ts";
+import { quote } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** More of one file, or of standard input, is a mistake and no prompt. */
+const MAX_INPUT_BYTES = 20 * 1024 * 1024;
+const STDIN_PATIENCE_MS = 2000;
+
+/** Names a failed file operation in one line. */
+export function fileError(doing: string, path: string, error: unknown): Error {
+  const why = error instanceof Deno.errors.NotFound
+    ? "there is no such file"
+    : error instanceof Deno.errors.IsADirectory
+    ? "it is a directory"
+    : error instanceof Deno.errors.PermissionDenied
+    ? "the system does not permit it"
+    : error instanceof Error
+    ? error.message.replace(/ \(os error \d+\).*$/s, "")
+    : String(error);
+  return usage(`Cannot ${doing} ${quote(path)}: ${why}`);
+}
+
+/** Reads a file that the user named. */
+export async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  let bytes: Uint8Array<ArrayBuffer>;
+  try {
+    using file = await Deno.open(path);
+    bytes = await collect(file.readable, path);
+  } catch (error) {
+    throw error instanceof Error && error.name === "CliError" ? error : fileError("read", path, error);
+  }
+  return bytes;
+}
+
+/** Reads a text file that the user named; a byte-order mark is dropped. */
+export async function readText(path: string): Promise<string> {
+  return decode(await readBytes(path), quote(path));
+}
+
+/** The value of a flag that takes a text, or a file as `@FILE`; `@@x` is the text `@x`. */
+export async function textOrFile(value: string): Promise<string> {
+  if (!value.startsWith("@") || value === "@") return value;
+  return value.startsWith("@@") ? value.slice(1) : await readText(value.slice(1));
+}
+
+function decode(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // A TypeError without a position; what matters is which input it was.
+    throw usage(`Cannot use ${what} as it is no UTF-8 text`);
+  }
+}
+
+async function collect(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  what: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > MAX_INPUT_BYTES) throw usage(`Cannot read ${quote(what)}: it is larger than ${MAX_INPUT_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+/** All of standard input; after a while without data one line says that it is waited for. */
+export async function readStdin(terminal: Terminal): Promise<string> {
+  const timer = setTimeout(() => terminal.note("waiting for standard input; Ctrl-D ends it"), STDIN_PATIENCE_MS);
+  const watch = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      clearTimeout(timer);
+      controller.enqueue(chunk);
+    },
+  });
+  try {
+    return decode(await collect(Deno.stdin.readable.pipeThrough(watch), "standard input"), "standard input");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A text in a fence that is longer than any in it. */
+export function fence(text: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+  const mark = "`".repeat(longest + 1);
+  return `${mark}\n${text}${text.endsWith("\n") ? "" : "\n"}${mark}`;
+}
+
+function fencedFile(path: string, text: string): string {
+  return `${path}:\n${fence(text)}`;
+}
+
+/** Files that the words of a prompt name as `@PATH`. */
+export function promptFiles(words: readonly string[]): string[] {
+  return words.filter((word) => /^@[^@]/s.test(word)).map((word) => word.slice(1));
+}
+
+/**
+ * Puts a prompt together: words join with a blank, `@PATH` is a file in a fence, `@@x` the word `@x`, and standard input goes to the end,
+ * in a fence if there are words.
+ *
+ * @param words What stands on the command line.
+ * @param stdin Reads standard input; absent: it is a terminal, and read only where `-` asks for it.
+ * @returns Empty if there is nothing to say.
+ */
+export async function assemblePrompt(
+  words: readonly string[],
+  read: { text(path: string): Promise<string>; stdin?(): Promise<string> },
+): Promise<string> {
+  const paragraphs: string[] = [];
+  let line: string[] = [];
+  function endLine(): void {
+    if (line.length > 0) paragraphs.push(line.join(" "));
+    line = [];
+  }
+  for (const word of words) {
+    if (word === "-") continue;
+    if (/^@[^@]/s.test(word)) {
+      endLine();
+      paragraphs.push(fencedFile(word.slice(1), await read.text(word.slice(1))));
+    } else {
+      line.push(word.startsWith("@@") ? word.slice(1) : word);
+    }
+  }
+  endLine();
+  const piped = await read.stdin?.() ?? "";
+  if (piped.trim() !== "") paragraphs.push(paragraphs.length === 0 ? piped : fence(piped));
+  return paragraphs.join("\n\n");
+}
+
+const IMAGES: readonly [string, RegExp][] = [
+  ["image/png", /^\x89PNG\r\n\x1a\n/],
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/gif", /^GIF8[79]a/],
+  ["image/webp", /^RIFF[^]{4}WEBP/],
+];
+
+/** Reads an attachment: an image by its first bytes, anything else must be text. */
+async function readAttachment(path: string): Promise<ImageBlock | TextBlock> {
+  const bytes = await readBytes(path);
+  const head = String.fromCharCode(...bytes.subarray(0, 16));
+  const mediaType = IMAGES.find(([, magic]) => magic.test(head))?.[0];
+  if (mediaType !== undefined) return { type: "image", mediaType, data: bytes.toBase64() };
+  try {
+    return { type: "text", text: fencedFile(path, decode(bytes, quote(path))) };
+  } catch {
+    throw usage(`Cannot attach ${quote(path)} as it is neither UTF-8 text nor a PNG, JPEG, GIF or WebP image`);
+  }
+}
+
+/** A message with its attachments: plain text if there are none. */
+export async function withAttachments(
+  text: string,
+  paths: readonly string[],
+): Promise<string | (TextBlock | ImageBlock)[]> {
+  if (paths.length === 0) return text;
+  const blocks = await Promise.all(paths.map(readAttachment));
+  return text === "" ? blocks : [...blocks, { type: "text", text }];
+}
+
+/**
+ * The inside of the first fenced block of a Markdown text.
+ *
+ * @returns `undefined` if there is none; a block that is not closed goes to the end.
+ */
+export function firstFence(text: string): string | undefined {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => /^ {0,3}(`{3,}[^`]*|~{3,}.*)$/.test(line));
+  if (start < 0) return undefined;
+  const [mark] = /[`~]+/.exec(lines[start]!)!;
+  const close = new RegExp(`^ {0,3}\\${mark[0]}{${mark.length},}\\s*$`);
+  const length = lines.slice(start + 1).findIndex((line) => close.test(line));
+  return lines.slice(start + 1, length < 0 ? undefined : start + 1 + length).join("\n");
+}

@@ -1,0 +1,122 @@
+/**
+ * Exactly the permissions that a command line needs: asked for once, named in one message, given back when they have served.
+ * @module
+ */
+import { CliError } from "./exit.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Classes of permissions that pawl uses; each flag is `--allow-CLASS`. */
+const CLASSES = ["net", "read", "write", "env", "run"] as const;
+type Class = (typeof CLASSES)[number];
+
+/** Names within the classes: `host:port`, paths, variables, programs. */
+export type Needs = { [C in Class]?: readonly string[] };
+
+/** Joins needs; each name stays once, in the order of its first appearance. */
+export function joinNeeds(...all: readonly Needs[]): Needs {
+  const joined: Partial<Record<Class, string[]>> = {};
+  for (const name of CLASSES) {
+    const names = [...new Set(all.flatMap((needs) => needs[name] ?? []))];
+    if (names.length > 0) joined[name] = names;
+  }
+  return joined;
+}
+
+function descriptor(name: Class, value?: string): Deno.PermissionDescriptor {
+  if (value === undefined) return { name };
+  switch (name) {
+    case "net":
+      return { name, host: value };
+    case "read":
+    case "write":
+      return { name, path: value };
+    case "env":
+      return { name, variable: value };
+    case "run":
+      return { name, command: value };
+  }
+}
+
+function isGranted(name: Class, value?: string): boolean {
+  return Deno.permissions.querySync(descriptor(name, value)).state === "granted";
+}
+
+/** The flags that grant some needs, as arguments of `deno run`. */
+export function permissionFlags(needs: Needs): string[] {
+  return CLASSES.flatMap((name) => {
+    const names = needs[name] ?? [];
+    // Deno splits at commas, and takes a doubled one for a comma in a path.
+    return names.length === 0 ? [] : [`--allow-${name}=${names.map((one) => one.replaceAll(",", ",,")).join(",")}`];
+  });
+}
+
+/** What of some needs is not granted. */
+function missing(needs: Needs): Needs {
+  const lacking: Partial<Record<Class, string[]>> = {};
+  for (const name of CLASSES) {
+    const names = (needs[name] ?? []).filter((value) => !isGranted(name, value));
+    if (names.length > 0) lacking[name] = names;
+  }
+  return lacking;
+}
+
+/**
+ * Makes sure that all needs are granted. Without a terminal nobody is asked.
+ *
+ * @throws {CliError} `permission`, exit 9: names every missing flag at once.
+ */
+export function requirePermissions(needs: Needs, terminal: Terminal): void {
+  let lacking = missing(needs);
+  if (Object.keys(lacking).length === 0) return;
+  if (terminal.errIsTerminal && Deno.stdin.isTerminal()) {
+    terminal.line(`pawl needs ${permissionFlags(lacking).map(shellQuote).join(" ")}`);
+    for (const name of CLASSES) {
+      for (const value of lacking[name] ?? []) Deno.permissions.requestSync(descriptor(name, value));
+    }
+    lacking = missing(needs);
+    if (Object.keys(lacking).length === 0) return;
+  }
+  const flags = permissionFlags(lacking).map(shellQuote).join(" ");
+  const how = Deno.build.standalone ? "compile with" : "run with";
+  throw new CliError("permission", `Cannot start without more permissions: ${how} ${flags}`, { exit: 9 });
+}
+
+/**
+ * Gives back what has served: whole classes that `rest` does not name, and the exact names of `used` that it does not name.
+ *
+ * @param used What has been needed so far.
+ * @param rest What is still needed.
+ * @param options `classes`: whole classes too.
+ * @returns The flag that would do instead, if every host is granted: Deno cannot narrow that.
+ */
+export function dropPermissions(used: Needs, rest: Needs, options: { classes: boolean }): string | undefined {
+  if (options.classes) { for (const name of ["sys", "ffi"] as const) Deno.permissions.revokeSync({ name }); }
+  for (const name of CLASSES) {
+    const kept = rest[name] ?? [];
+    if (kept.length === 0 && options.classes) {
+      Deno.permissions.revokeSync(descriptor(name));
+      continue;
+    }
+    for (const value of used[name] ?? []) {
+      if (!kept.includes(value)) Deno.permissions.revokeSync(descriptor(name, value));
+    }
+  }
+  return rest.net !== undefined && isGranted("net") ? permissionFlags({ net: rest.net })[0] : undefined;
+}
+
+/**
+ * The line that runs a command with exactly its permissions.
+ *
+ * @param entry Address of the entry module, or path of the binary.
+ * @param args Arguments of pawl, without `--explain-permissions`.
+ */
+export function explain(needs: Needs, entry: string, args: readonly string[]): string {
+  const flags = permissionFlags(needs);
+  const line = Deno.build.standalone ? [Deno.execPath(), ...args] : ["deno", "run", ...flags, entry, ...args];
+  return line.map(shellQuote).join(" ");
+}
+
+/** A word for a POSIX shell. */
+export function shellQuote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,72 @@
+/**
+ * The line that says what is waited for, while nothing arrives (design §7).
+ * @module
+ */
+import type { Terminal } from "./terminal.ts";
+
+const PATIENCE_MS = 3000;
+const TICK_MS = 100;
+const FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+
+/** Shows what is waited for and for how long; on a terminal only, and gone with whatever comes. */
+export class Progress {
+  readonly #terminal: Terminal;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #what = "";
+  #since = 0;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** Whether anything can be shown at all; where not, nothing needs to be watched. */
+  get isOn(): boolean {
+    return this.#terminal.errIsTerminal && !this.#terminal.quiet;
+  }
+
+  /**
+   * Begins to wait.
+   *
+   * @param what Shown with the seconds.
+   * @param options `atOnce`: shown without patience, as for a running tool.
+   */
+  begin(what: string, options: { atOnce?: boolean } = {}): void {
+    if (!this.isOn) return;
+    this.#what = what;
+    this.#since = performance.now() - (options.atOnce ? PATIENCE_MS : 0);
+    const start = performance.now();
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      if (now - this.#since < PATIENCE_MS) return;
+      const frame = FRAMES[Math.floor(now / TICK_MS) % FRAMES.length];
+      this.#terminal.status(`${frame} ${this.#what} (${Math.floor((now - start) / 1000)} s)`);
+    }, TICK_MS);
+  }
+
+  /** Says that something else is waited for now; the time goes on. */
+  change(what: string): void {
+    this.#what = what;
+  }
+
+  /** Something has arrived. */
+  end(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#terminal.clearStatus();
+  }
+
+  /**
+   * Watches a `fetch`: until it resolves the endpoint is waited for, then the first token.
+   *
+   * @param host Named in the line.
+   */
+  watch(inner: typeof fetch, host: string): typeof fetch {
+    return async (input, init) => {
+      this.begin(`connecting to ${host}; a local model may be loading`);
+      const response = await inner(input, init);
+      this.change(`waiting for the first token of ${host}`);
+      return response;
+    };
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * Everything that is written: one writer owns standard output, one function standard error.
+ * @module
+ */
+import { visible } from "../text/visible.ts";
+import { CliError, ClosedPipe } from "./exit.ts";
+
+/** What {@linkcode Writer} needs of a file. */
+export interface SyncSink {
+  writeSync(bytes: Uint8Array): number;
+}
+
+const FLUSH_CHARS = 16 * 1024;
+const RETRY_MS = 5;
+const ENCODER = new TextEncoder();
+
+/** Sleeps without giving up the turn: order of output matters more than a free event loop while a reader is full. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+}
+
+/**
+ * Writes all bytes: a file may take only some of them, and one that never blocks (a terminal shared with such a program) refuses while
+ * it is full.
+ */
+export function writeAll(file: SyncSink, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += file.writeSync(bytes.subarray(at));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+      pause();
+    }
+  }
+}
+
+/**
+ * The one owner of standard output. Text is joined for the length of a macrotask, which is a network chunk, and written synchronously:
+ * a reader that stops reading stops the producer.
+ */
+export class Writer {
+  readonly #file: SyncSink;
+  readonly #onFailure: (reason: CliError) => void;
+  #text = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failed = false;
+
+  /**
+   * @param file Standard output.
+   * @param onFailure Told once, with {@linkcode ClosedPipe} or an error; from then on text is dropped.
+   */
+  constructor(file: SyncSink, onFailure: (reason: CliError) => void) {
+    this.#file = file;
+    this.#onFailure = onFailure;
+  }
+
+  /** Takes text, well-formed. */
+  write(text: string): void {
+    if (this.#failed || text === "") return;
+    this.#text += text;
+    if (this.#text.length >= FLUSH_CHARS) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), 0);
+  }
+
+  /** Writes what has been taken so far. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const text = this.#text;
+    this.#text = "";
+    if (this.#failed || text === "") return;
+    try {
+      writeAll(this.#file, ENCODER.encode(text));
+    } catch (error) {
+      this.#failed = true;
+      const closed = error instanceof Deno.errors.BrokenPipe;
+      const why = error instanceof Error ? error.message : String(error);
+      this.#onFailure(closed ? new ClosedPipe() : new CliError("output", `Cannot write to standard output: ${why}`));
+    }
+  }
+}
+
+/** Styles, as SGR parameters. */
+const STYLES = { dim: "2", bold: "1", red: "31", green: "32", yellow: "33" };
+
+/** Name of a style. */
+export type Style = keyof typeof STYLES;
+
+/** How a {@linkcode Terminal} shows things. */
+export interface TerminalOptions {
+  color: "auto" | "always" | "never";
+  /** Only errors on standard error. */
+  quiet: boolean;
+  /** Told when standard output cannot be written any more. */
+  onFailure: (reason: CliError) => void;
+  /** Standard output, standard error and whether they are terminals, for tests. */
+  stdout?: SyncSink & { isTerminal(): boolean };
+  stderr?: SyncSink & { isTerminal(): boolean };
+}
+
+/**
+ * Both outputs. On a terminal, and on standard error always, control characters that a model or an endpoint wrote are shown, not obeyed;
+ * piped standard output is exact.
+ */
+export class Terminal {
+  /** Standard output is a terminal. */
+  readonly outIsTerminal: boolean;
+  /** Standard error is a terminal. */
+  readonly errIsTerminal: boolean;
+  readonly quiet: boolean;
+  readonly #color: boolean;
+  readonly #writer: Writer;
+  readonly #stderr: SyncSink;
+  #outOpen = false;
+  #errOpen = false;
+  #heldReturn = "";
+  #status = "";
+
+  constructor(options: TerminalOptions) {
+    const { stdout = Deno.stdout, stderr = Deno.stderr } = options;
+    this.outIsTerminal = stdout.isTerminal();
+    this.errIsTerminal = stderr.isTerminal();
+    this.quiet = options.quiet;
+    this.#color = options.color === "always" || options.color === "auto" && this.errIsTerminal && !Deno.noColor;
+    this.#writer = new Writer(stdout, options.onFailure);
+    this.#stderr = stderr;
+  }
+
+  /** Text in a style, if colours are on. */
+  paint(style: Style, text: string): string {
+    return this.#color && text !== "" ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text;
+  }
+
+  /** Writes a piece of the answer. A line end in two characters may be cut between two pieces. */
+  out(piece: string): void {
+    if (piece === "") return;
+    this.clearStatus();
+    if (this.outIsTerminal) {
+      const text = this.#heldReturn + piece;
+      this.#heldReturn = text.endsWith("\r") ? "\r" : "";
+      piece = visible(text.slice(0, text.length - this.#heldReturn.length).replaceAll("\r\n", "\n"));
+      if (this.#errOpen) this.#err("\n");
+    }
+    this.#writer.write(piece);
+    if (piece !== "") this.#outOpen = !piece.endsWith("\n");
+  }
+
+  /** Ends the line of the answer, if it is not ended. */
+  endOut(): void {
+    if (this.#heldReturn !== "") {
+      this.#heldReturn = "";
+      this.#writer.write(visible("\r"));
+    }
+    if (this.#outOpen) this.#writer.write("\n");
+    this.#outOpen = false;
+    this.#writer.flush();
+  }
+
+  /**
+   * Writes machine-readable text exactly; on a terminal what could steer it is written as JSON escapes.
+   *
+   * @param json One JSON text.
+   */
+  json(json: string): void {
+    // deno-lint-ignore no-control-regex -- JSON leaves DEL, C1, bidi and invisible characters as they are
+    const steering = /[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\udb40[\udc00-\udc7f]/g;
+    this.clearStatus();
+    this.#writer.write((this.outIsTerminal ? json.replaceAll(steering, escapeUnits) : json) + "\n");
+  }
+
+  /**
+   * Writes whole lines to standard error, starting on a line of their own.
+   *
+   * @param text Shown with its control characters visible.
+   * @param style How it looks.
+   */
+  line(text: string, style?: Style): void {
+    this.#begin();
+    const shown = visible(text);
+    this.#err((style === undefined ? shown : this.paint(style, shown)) + "\n");
+  }
+
+  /** Writes a line that a person wants to know and a script does not: nothing with `--quiet`. */
+  note(text: string): void {
+    if (!this.quiet) this.line(text, "yellow");
+  }
+
+  /** Writes a piece to standard error that goes on later, dimmed. */
+  aside(piece: string): void {
+    if (piece === "") return;
+    if (!this.#errOpen) this.#begin();
+    this.clearStatus();
+    const shown = visible(piece);
+    this.#err(this.paint("dim", shown));
+    this.#errOpen = !shown.endsWith("\n");
+  }
+
+  /** Ends what {@linkcode Terminal.aside} began. */
+  endAside(): void {
+    if (this.#errOpen) this.#err("\n");
+  }
+
+  /** Shows a line that the next output wipes out; only on a terminal. */
+  status(text: string): void {
+    if (!this.errIsTerminal || this.quiet || this.#outOpen || this.#errOpen) return;
+    this.#writer.flush();
+    const width = Math.max(20, columns(80)) - 1;
+    this.#status = visible(text).slice(0, width);
+    this.#write(`\r\x1b[2K${this.paint("dim", this.#status)}`);
+  }
+
+  /** Takes the line of {@linkcode Terminal.status} away. */
+  clearStatus(): void {
+    if (this.#status === "") return;
+    this.#status = "";
+    this.#write("\r\x1b[2K");
+  }
+
+  /** Writes out what is held. */
+  flush(): void {
+    this.#writer.flush();
+  }
+
+  #begin(): void {
+    this.clearStatus();
+    this.#writer.flush();
+    if (this.#outOpen && this.outIsTerminal && this.errIsTerminal) {
+      this.#err("\n");
+      this.#outOpen = false;
+    }
+    if (this.#errOpen) this.#err("\n");
+  }
+
+  #err(text: string): void {
+    this.#write(text);
+    this.#errOpen = !text.endsWith("\n");
+  }
+
+  #write(text: string): void {
+    try {
+      writeAll(this.#stderr, ENCODER.encode(text));
+    } catch {
+      // Standard error is closed or full: there is no place left to say so, and the answer is not lost by it.
+    }
+  }
+}
+
+function escapeUnits(units: string): string {
+  return Array.from({ length: units.length }, (_, i) => `\\u${units.charCodeAt(i).toString(16).padStart(4, "0")}`).join(
+    "",
+  );
+}
+
+/** Width of the terminal, or `fallback` where there is none. */
+export function columns(fallback: number): number {
+  try {
+    return Deno.consoleSize().columns || fallback;
+  } catch {
+    // Neither stream is a terminal with a size.
+    return fallback;
+  }
+}
