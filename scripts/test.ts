@@ -1,10 +1,11 @@
 /**
  * `deno task test`: everything that must hold before a commit, each step as its own `deno` process, counted together.
- * `deno task test:live`: the same for the test against a real server.
+ * `deno task test:live` and `test:compile` count the suites that download a server and a compiler.
  * The last line is `N passed, N failed, N skipped`; the exit code is 1 when anything failed.
  *
  * @module
  */
+import { fetchMatchingPair } from "../tests/compile/matching_pair.ts";
 import { activeMapFlags } from "./deps.ts";
 
 interface Outcome {
@@ -12,9 +13,6 @@ interface Outcome {
   failed: number;
   skipped: number;
 }
-
-/** Not part of `deno task test`: it downloads a server. */
-const LIVE_TEST = "tests/live/live.ts";
 
 const ROOT = `${import.meta.dirname}/..`;
 const COVERAGE = `${ROOT}/coverage`;
@@ -34,9 +32,10 @@ function exists(path: string): boolean {
 }
 
 /** Runs `deno`, shows what it writes, and returns that with its success. */
-async function deno(args: string[]): Promise<{ success: boolean; output: string }> {
+async function deno(args: string[], env: Record<string, string> = {}): Promise<{ success: boolean; output: string }> {
   console.log(`\n▸ deno ${args.join(" ").replaceAll(`${Deno.cwd()}/`, "")}`);
-  const child = new Deno.Command(Deno.execPath(), { args, cwd: ROOT, stdout: "piped", stderr: "inherit" }).spawn();
+  const options = { args, env, cwd: ROOT, stdout: "piped", stderr: "inherit" } as const;
+  const child = new Deno.Command(Deno.execPath(), options).spawn();
   const [shown, kept] = child.stdout.tee();
   const [output] = await Promise.all([
     new Response(kept).text(),
@@ -50,8 +49,8 @@ async function step(args: string[]): Promise<Outcome> {
   return { passed: Number(success), failed: Number(!success), skipped: 0 };
 }
 
-async function tests(args: string[]): Promise<Outcome> {
-  const { success, output } = await deno(["test", ...activeMapFlags(), ...args]);
+async function tests(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const { success, output } = await deno(["test", ...activeMapFlags(), ...args], env);
   const plain = output.replaceAll(/\x1b\[[0-9;]*m/g, "");
   const verdict = plain.match(/^(?:ok|FAILED) \| \d+ passed.*$/gm)?.at(-1) ?? "";
   function count(word: string): number {
@@ -99,8 +98,18 @@ function everything(): Array<() => Promise<Outcome>> {
   ];
 }
 
+/** Suites that download something big, by the argument that asks for them. */
+const SUITES: Record<string, () => Promise<Outcome>> = {
+  live: () => tests(["-A", "tests/live/live.ts"]),
+  compile: async () => {
+    const { deno, denort } = await fetchMatchingPair(`${ROOT}/.cache/compile`);
+    return tests(["-A", "tests/compile"], { DENO_BIN: deno, DENORT_BIN: denort });
+  },
+};
+
+const [name] = Deno.args;
 const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
-for (const run of Deno.args[0] === "live" ? [() => tests(["-A", LIVE_TEST])] : everything()) {
+for (const run of name === undefined ? everything() : [SUITES[name]!]) {
   const { passed, failed, skipped } = await run();
   total.passed += passed;
   total.failed += failed;
