@@ -78,23 +78,18 @@ export function misfits(schema: JsonSchema, value: Record<string, unknown>): str
 }
 
 function isOfType(value: unknown, type: unknown): boolean {
-  switch (type) {
-    case "null":
-      return value === null;
-    case "array":
-      return Array.isArray(value);
-    case "integer":
-      return Number.isInteger(value);
-    case "object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
-    case "string":
-    case "number":
-    case "boolean":
-      return typeof value === type;
-    default:
-      // A type that JSON Schema does not know forbids nothing.
-      return true;
-  }
+  const isObject = typeof value === "object" && value !== null;
+  const tests: Record<string, boolean> = {
+    null: value === null,
+    array: Array.isArray(value),
+    object: isObject && !Array.isArray(value),
+    string: typeof value === "string",
+    number: typeof value === "number",
+    integer: Number.isInteger(value),
+    boolean: typeof value === "boolean",
+  };
+  // A type that JSON Schema does not know forbids nothing.
+  return tests[String(type)] ?? true;
 }
 
 /**

@@ -68,9 +68,9 @@ const MAX_FINDINGS = 2000;
  * ```
  */
 export async function run(provider: Provider, options: RunOptions): Promise<RunResult> {
-  const { system, prompt, schema, validate, signal, receiver } = options;
+  const { system, schema, validate, signal, receiver } = options;
   const settings = resolveOptions(options);
-  if (!prompt?.length) throw new TypeError("Cannot run without a prompt");
+  if (!options.prompt?.length) throw new TypeError("Cannot run without a prompt");
   const conversation = new Conversation();
   if (system?.trim()) conversation.addSystemMessage(system);
   if (schema) {
@@ -80,7 +80,7 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
       }`,
     );
   }
-  conversation.addUserMessage(prompt);
+  conversation.addUserMessage(options.prompt);
 
   let asksLeft = 1;
   async function review(result: RunResult): Promise<string | undefined> {

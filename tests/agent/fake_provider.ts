@@ -58,14 +58,14 @@ export class FakeProvider implements Provider {
   /** Replies that are under way. */
   open = 0;
   secret = "s3cret-key";
+  readonly grouping: "event" | "reply";
+  readonly thinkTags: "auto" | "off";
   #replies: Reply[];
 
-  constructor(
-    replies: Reply[],
-    readonly grouping: "event" | "reply" = "event",
-    readonly thinkTags: "auto" | "off" = "auto",
-  ) {
+  constructor(replies: Reply[], grouping: "event" | "reply" = "event", thinkTags: "auto" | "off" = "auto") {
     this.#replies = [...replies];
+    this.grouping = grouping;
+    this.thinkTags = thinkTags;
   }
 
   async *batches(conversation: Conversation, options: StreamOptions = {}): AsyncGenerator<StreamEvent[]> {
