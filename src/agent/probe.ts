@@ -123,7 +123,7 @@ class Diagnosis {
       "model",
       isListed || !isPawlError(said),
       isListed ? "the endpoint lists it" : "the endpoint does not list it",
-      ids.length > 0 ? `it lists ${excerpt(ids.join(", "), this.#provider.scrub)}` : "check its name",
+      ids.length > 0 ? `it lists ${this.#cut(ids.join(", "))}` : "check its name",
     );
     if (isPawlError(said)) {
       this.#noteError("streaming", said);
@@ -188,11 +188,7 @@ class Diagnosis {
       block.type === "text" && /<\/?(mm:think|think(ing)?|thought)>/i.test(block.text)
     );
     const { field, signature, redacted } = thinking ?? {};
-    const where = field
-      ? `in ${excerpt(field, this.#provider.scrub)}`
-      : signature ?? redacted
-      ? "signed"
-      : "unmarked or in tags";
+    const where = field ? `in ${this.#cut(field)}` : signature ?? redacted ? "signed" : "unmarked or in tags";
     this.#note(
       "reasoning",
       leak ? false : thinking && true,
@@ -251,6 +247,11 @@ class Diagnosis {
     const needed = checks.filter(({ name }) => /^(reachable|model|streaming|tool_call)$/.test(name));
     const { dialect, model } = this.#provider;
     return { ok: needed.every(({ status }) => status === "pass"), dialect, model, checks };
+  }
+
+  /** Words of the endpoint, fit to be shown. */
+  #cut(text: string): string {
+    return excerpt(text, (text) => this.#provider.scrub(text));
   }
 
   #note(name: ProbeCheckName, passes: boolean | undefined, detail: string, hint?: string): void {

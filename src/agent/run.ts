@@ -88,7 +88,7 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
     if (findings.length === 0) return undefined;
     const text = findings.join("; ");
     if (asksLeft-- === 0 || result.iterations >= settings.maxIterations) {
-      throw fault("invalid_json", `Cannot use the answer: ${excerpt(text, provider.scrub)}`);
+      throw fault("invalid_json", `Cannot use the answer: ${excerpt(text, (text) => provider.scrub(text))}`);
     }
     const cut = text.slice(0, MAX_FINDINGS).toWellFormed();
     return `This answer cannot be used: ${cut}\nAnswer again with the whole corrected JSON object and nothing else.`;
