@@ -120,7 +120,7 @@ export async function drive(start: () => Run, receiver: Receiver = {}): Promise<
         for (const event of batch) {
           run.see(event);
           const waiting = run.hand(receiver, event);
-          // Awaiting nothing would still cost a turn of the event loop for each delta.
+          // Awaiting nothing would still cost a turn of the microtask queue for each delta.
           if (waiting !== undefined) await waiting;
         }
       }

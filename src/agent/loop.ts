@@ -164,8 +164,9 @@ export class Run {
   /** Hands an event to a receiver. What it throws is remembered as its own; an abort does not wait for its promise. */
   hand(receiver: Receiver, event: AgentEvent): Promise<void> | undefined {
     try {
-      const waiting = deliver(receiver, event);
-      if (waiting === undefined) return undefined;
+      const waiting: PromiseLike<void> | void = deliver(receiver, event);
+      // A callback written as one expression returns its value: that is nothing to wait for.
+      if (typeof waiting?.then !== "function") return undefined;
       return race(Promise.resolve(waiting).catch((error) => this.#blame(error)), this.#stop.signal);
     } catch (error) {
       this.#blame(error);

@@ -381,6 +381,24 @@ Deno.test("Agent.runStep waits for a promise that a callback returns", async () 
   await new Agent(new FakeProvider([says("abcd")], "reply")).runStep(asks(), receiver);
 });
 
+Deno.test("Agent.runStep does not wait for a value that is no promise", async () => {
+  const turns: number[] = [];
+  for (const back of [undefined, "text", 5, { then: 1 }, Promise.resolve()]) {
+    let turn = 0;
+    let ticking = true;
+    const tick = (): void => void (ticking && (turn++, queueMicrotask(tick)));
+    const receiver: Receiver = {
+      onMessageStart: tick,
+      onContentDelta: (() => back) as Receiver["onContentDelta"] & object,
+      onMessageComplete: () => void (ticking = false),
+    };
+    await new Agent(new FakeProvider([says("abcd")], "reply")).runStep(asks(), receiver);
+    turns.push(turn);
+  }
+  assertEquals(turns.slice(0, 4), [1, 1, 1, 1]);
+  assert(turns[4]! > 1);
+});
+
 Deno.test("Agent.runStep ends with a receiver's own exception, closes the reply, and does not tell onError", async () => {
   const names = [
     "onMessageStart",
