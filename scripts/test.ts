@@ -1,6 +1,6 @@
 /**
  * `deno task test`: everything that must hold before a commit, each step as its own `deno` process, counted together.
- * `deno task test:live` and `test:compile` count the suites that download a server and a compiler.
+ * `deno task test:live`, `test:compile` and `portable` count the suites that download a server, a compiler and runtimes.
  * The last line is `N passed, N failed, N skipped`; the exit code is 1 when anything failed.
  *
  * @module
@@ -101,6 +101,7 @@ function everything(): Array<() => Promise<Outcome>> {
 /** Suites that download something big, by the argument that asks for them. */
 const SUITES: Record<string, () => Promise<Outcome>> = {
   live: () => tests(["-A", "tests/live/live.ts"]),
+  portable: () => tests(["-A", "tests/portable/portable.ts"]),
   compile: async () => {
     const { deno, denort } = await fetchMatchingPair(`${ROOT}/.cache/compile`);
     return tests(["-A", "tests/compile"], { DENO_BIN: deno, DENORT_BIN: denort });

@@ -1,0 +1,90 @@
+/**
+ * The library under Node and Bun, bundled: those of its unit tests that need no Deno, and every wire case over HTTP, the
+ * replay server being a Deno process. `deno task portable` runs it.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { bundle } from "../../scripts/size.ts";
+import { commandClient, type Failure, runConformance } from "../conformance/runner.ts";
+import { byPath, startReplayServer } from "../support/replay_server.ts";
+import { readCases } from "../support/wire_case.ts";
+import { fetchRuntime, RUNTIMES } from "./runtimes.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOMS = ["model", "text", "wire", "provider", "dialects", "agent", "skills"];
+
+/** The test files of the library that use nothing of Deno but its `test`. */
+async function portableTests(): Promise<string[]> {
+  const found: string[] = [];
+  for (const room of ROOMS) {
+    for await (const { name } of Deno.readDir(`${ROOT}tests/${room}`)) {
+      const path = `${ROOT}tests/${room}/${name}`;
+      if (!name.endsWith("_test.ts")) continue;
+      const isPortable = !/\bDeno\.(?!test\b)|support\/(replay_server|wire_case|endpoint)/.test(
+        await Deno.readTextFile(path),
+      );
+      if (isPortable) found.push(path);
+    }
+  }
+  return found.sort();
+}
+
+/** Bundles to a file below a folder. */
+async function bundled(entry: string, path: string): Promise<string> {
+  await Deno.writeFile(path, await bundle(entry));
+  return path;
+}
+
+for (const name of Object.keys(RUNTIMES)) {
+  const program = await fetchRuntime(name, `${ROOT}.cache/runtimes`);
+  if (program === undefined) console.warn(`SKIPPED: ${name} cannot be fetched from npm, or does not start here`);
+  const ignore = program === undefined;
+
+  Deno.test({
+    name: `${name}: the unit tests`,
+    ignore,
+    async fn() {
+      const folder = await Deno.makeTempDir();
+      try {
+        const entry = `${folder}/entry.ts`;
+        const files = await portableTests();
+        assert(files.length > 0);
+        await Deno.writeTextFile(entry, files.map((path) => `import ${JSON.stringify(path)};\n`).join(""));
+        const path = await bundled(entry, `${folder}/tests.mjs`);
+        const command = new Deno.Command(program!, { args: [`${ROOT}tests/portable/units.mjs`, path] });
+        const { stdout, stderr } = await command.output();
+        const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+        const verdict = output!.split("\n").at(-1)!;
+        console.log(`${name}: ${verdict} in ${files.length} files`);
+        assert(/^[1-9]\d* passed, 0 failed$/.test(verdict), `${output}\n${errors}`);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+
+  Deno.test({
+    name: `${name}: the wire cases`,
+    ignore,
+    async fn() {
+      const folder = await Deno.makeTempDir();
+      const failures: Failure[] = [];
+      try {
+        const cases = readCases();
+        await using server = startReplayServer(byPath(cases, 1));
+        const path = await bundled("mod.ts", `${folder}/pawl.mjs`);
+        await using client = commandClient(program!, [`${ROOT}tests/portable/run.mjs`, path]);
+        const chunkings = ["recorded"] as const;
+        await runConformance({
+          cases,
+          chunkings,
+          client,
+          origin: server.origin,
+          onFailure: (one) => failures.push(one),
+        });
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+      assertEquals(failures, []);
+    },
+  });
+}

@@ -1,0 +1,34 @@
+/**
+ * Runs a bundle of tests that were written for `deno test` under any runtime: `node units.mjs TESTS.js`. The last line of
+ * its output is `N passed, N failed`.
+ */
+import { pathToFileURL } from "node:url";
+
+const tests = [];
+globalThis.Deno = {
+  test(first, second) {
+    const { name, fn, ignore = false } = typeof first === "string" ? { name: first, fn: second } : first;
+    if (!ignore) tests.push({ name, fn });
+  },
+};
+
+/** What a test is given: steps are run in place. */
+const context = {
+  async step(first, second) {
+    const { fn } = typeof first === "string" ? { fn: second } : first;
+    await fn(context);
+    return true;
+  },
+};
+
+await import(pathToFileURL(process.argv[2]).href);
+let failed = 0;
+for (const { name, fn } of tests) {
+  try {
+    await fn(context);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED ${name}: ${error?.stack ?? error}`);
+  }
+}
+console.log(`${tests.length - failed} passed, ${failed} failed`);
