@@ -4,6 +4,18 @@
  */
 import { pathToFileURL } from "node:url";
 
+// Tests are written for a newer engine than Node 20 has; the library itself is not.
+Array.fromAsync ??= async function (items) {
+  const list = [];
+  for await (const item of items) list.push(item);
+  return list;
+};
+Promise.withResolvers ??= function () {
+  const made = {};
+  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
+  return made;
+};
+
 const tests = [];
 globalThis.Deno = {
   test(first, second) {
