@@ -50,6 +50,8 @@ export class Agent {
   readonly #options: RunSettings;
 
   /**
+   * Makes an agent; nothing is sent yet.
+   *
    * @param provider Where requests go.
    * @param options Tools and bounds; unknown keys are ignored.
    * @throws {TypeError} A tool is malformed, or two share a name.

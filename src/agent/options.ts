@@ -43,8 +43,11 @@ export interface AgentOptions extends Omit<StreamOptions, "signal"> {
 
 /** Options that are checked and complete. */
 export interface RunSettings extends AgentOptions {
+  /** A snapshot. */
   tools: readonly Tool[];
+  /** With its default. */
   maxIterations: number;
+  /** With its default. */
   maxToolResultChars: number;
 }
 
@@ -64,6 +67,7 @@ export interface RunResult {
   stopReason: StopReason;
   /** The last reply. */
   message: Message;
+  /** The one that was given, or made by `run`. */
   conversation: Conversation;
 }
 

@@ -8,25 +8,28 @@ import { excerpt } from "../text/error_text.ts";
 import { ask, PING, pings, PROBE_PROMPT, PROBE_SYSTEM, type Sample } from "./probe_tool_calling.ts";
 import { textOf } from "./reply.ts";
 
-const NAMES = [
-  "reachable",
-  "model",
-  "streaming",
-  "usage",
-  "tool_call",
-  "parallel_calls",
-  "reasoning",
-  "token_field",
-  "system_role",
-  "context",
-] as const;
-
 /** What a check looks at. */
-export type ProbeCheckName = typeof NAMES[number];
+export type ProbeCheckName =
+  | "reachable"
+  | "model"
+  | "streaming"
+  | "usage"
+  | "tool_call"
+  | "parallel_calls"
+  | "reasoning"
+  | "token_field"
+  | "system_role"
+  | "context";
+
+/** Their order in a report. */
+const NAMES = "reachable model streaming usage tool_call parallel_calls reasoning token_field system_role context"
+  .split(" ") as ProbeCheckName[];
 
 /** One line of a report. */
 export interface ProbeCheck {
+  /** What was looked at. */
   name: ProbeCheckName;
+  /** `skip`: it was not asked, or could not be told. */
   status: "pass" | "fail" | "skip";
   /** What was seen. */
   detail: string;
@@ -40,7 +43,9 @@ export interface ProbeReport {
   ok: boolean;
   /** Name of the dialect. */
   dialect: string;
+  /** Model id as requested. */
   model: string;
+  /** One of each name, in their order. */
   checks: ProbeCheck[];
 }
 

@@ -135,14 +135,14 @@ Deno.test("a run leaves no listener on the caller's signal", async () => {
   const { signal } = new AbortController();
   let listeners = 0;
   const { addEventListener, removeEventListener } = signal;
-  signal.addEventListener = function (...args: Parameters<typeof addEventListener>) {
+  signal.addEventListener = (...args: Parameters<AbortSignal["addEventListener"]>) => {
     listeners++;
-    return addEventListener.apply(this, args);
-  } as typeof addEventListener;
-  signal.removeEventListener = function (...args: Parameters<typeof removeEventListener>) {
+    addEventListener.apply(signal, args);
+  };
+  signal.removeEventListener = (...args: Parameters<AbortSignal["removeEventListener"]>) => {
     listeners--;
-    return removeEventListener.apply(this, args);
-  } as typeof removeEventListener;
+    removeEventListener.apply(signal, args);
+  };
   for (const script of [[calls(["echo"]), says("ok")], [{ content: [] }]]) {
     const conversation = new Conversation();
     conversation.addUserMessage("go");
