@@ -225,6 +225,9 @@ export class MessageBuilder implements MessageSink {
     const stopReason = this.#stopReason();
     for (const draft of drafts) this.#check(draft, stopReason);
     this.#blocks.advance(true);
+    if (stopReason === "tool_use" && !this.#hasCalls) {
+      this.violation("it says that tools are called and holds no call", true);
+    }
     const content = drafts.map(({ block }) => block);
     const warnings = warningsOf(content, this.#usage, this.#options.promptLength);
     this.#blocks.events.push(
@@ -321,9 +324,11 @@ export class MessageBuilder implements MessageSink {
   #stopReason(): StopReason {
     const reason = this.#stop ?? "end_turn";
     if (reason === "max_tokens" || reason === "refusal") return reason;
-    if (this.#blocks.drafts.some(({ scan }) => scan)) return "tool_use";
-    if (reason === "tool_use") this.violation("it says that tools are called and holds no call", true);
-    return reason;
+    return this.#hasCalls ? "tool_use" : reason;
+  }
+
+  get #hasCalls(): boolean {
+    return this.#blocks.drafts.some(({ scan }) => scan);
   }
 }
 
