@@ -20,6 +20,8 @@ interface Act {
   args: string[];
   /** Lines on its standard input. */
   input?: string;
+  /** What must be on its standard output. */
+  shows: string;
 }
 
 const ACTS: Act[] = [
@@ -28,30 +30,41 @@ const ACTS: Act[] = [
     permissions: [],
     args: ["chat"],
     input: "Hello, who are you?\nAnd what did I say first?\n",
+    shows: "what did I say first?",
   },
   {
     title: "A task: the model calls read_file on a real file",
     permissions: ["--allow-read=."],
-    args: ["run", "Read LICENSE and tell me how it begins", "-t", "read_file", "--usage"],
+    args: ["run", "Read CHANGELOG.md and tell me how it begins", "-t", "read_file", "--usage"],
+    shows: "# Changelog",
   },
-  { title: "A probe: what works at this endpoint", permissions: [], args: ["probe"] },
+  { title: "A probe: what works at this endpoint", permissions: [], args: ["probe"], shows: "✓ tool call" },
 ];
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-async function play({ title, permissions, args, input }: Act, net: string, endpoint: string[]): Promise<boolean> {
+async function play(
+  { title, permissions, args, input, shows }: Act,
+  net: string,
+  endpoint: string[],
+): Promise<boolean> {
   const flags = activeMapFlags().map((flag) => flag.replace(ROOT.pathname, ""));
   const line = ["run", ...flags, `--allow-net=${net}`, ...permissions, "cli.ts", ...args, ...endpoint];
   const typed = input === undefined ? "" : `printf ${quoted(input.replaceAll("\n", "\\n"))} | `;
   console.log(`\n— ${title}\n$ ${typed}deno ${line.map(quoted).join(" ")}`);
   const stdin = input === undefined ? "null" : "piped";
-  const child = new Deno.Command(Deno.execPath(), { args: line, cwd: ROOT, stdin }).spawn();
+  const child = new Deno.Command(Deno.execPath(), { args: line, cwd: ROOT, stdin, stdout: "piped" }).spawn();
   if (input !== undefined) await ReadableStream.from([new TextEncoder().encode(input)]).pipeTo(child.stdin);
+  const [seen, kept] = child.stdout.tee();
+  const [shown] = await Promise.all([
+    new Response(kept).text(),
+    seen.pipeTo(Deno.stdout.writable, { preventClose: true }),
+  ]);
   const { code } = await child.status;
   if (code !== 0) console.log(`(exit status ${code})`);
-  return code === 0;
+  return code === 0 && shown.includes(shows);
 }
 
 const endpoint = startEndpoint({ pauseMs: PAUSE_MS });
