@@ -34,6 +34,8 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
+const CHARACTERS_PER_TOKEN = 4;
+
 type Json = Record<string, unknown>;
 
 function textOf(content: unknown): string {
@@ -154,7 +156,8 @@ export function startEndpoint(options: EndpointOptions = {}): Endpoint {
     const turn = await script(asked, request);
     if (turn instanceof Response) return turn;
     const { stream_options: wants } = asked.body as { stream_options?: { include_usage?: boolean } };
-    const frame = { model: asked.model, serial: heard.length, usage: wants?.include_usage === true };
+    const inputTokens = Math.ceil(JSON.stringify(asked.body).length / CHARACTERS_PER_TOKEN);
+    const frame = { model: asked.model, serial: heard.length, inputTokens, usage: wants?.include_usage === true };
     return asked.stream
       ? streamed(route.encoding.stream(turn, frame), pauseMs)
       : Response.json(route.encoding.document(turn, frame));

@@ -24,6 +24,8 @@ export interface Frame {
   model: string;
   /** Unique within the endpoint: ids of replies and calls are made of it. */
   serial: number;
+  /** Tokens of the request. */
+  inputTokens: number;
   /** Whether an OpenAI stream ends with a usage chunk. */
   usage: boolean;
 }
@@ -50,13 +52,11 @@ function outputTokens(turn: Turn): number {
   return tokens(`${turn.thinking ?? ""} ${turn.text ?? ""} ${JSON.stringify(turn.calls ?? [])}`).length;
 }
 
-const INPUT_TOKENS = 42;
-
 const OPENAI_STOPS = { end_turn: "stop", tool_use: "tool_calls", max_tokens: "length" };
 
-function openAiUsage(turn: Turn): unknown {
+function openAiUsage(turn: Turn, { inputTokens }: Frame): unknown {
   const completion = outputTokens(turn);
-  return { prompt_tokens: INPUT_TOKENS, completion_tokens: completion, total_tokens: INPUT_TOKENS + completion };
+  return { prompt_tokens: inputTokens, completion_tokens: completion, total_tokens: inputTokens + completion };
 }
 
 interface OpenAiCall {
@@ -90,7 +90,7 @@ export const openAiEncoding: Encoding = {
     });
     const chunks: unknown[] = deltas.map((delta) => ({ ...base, choices: [{ index: 0, delta, finish_reason: null }] }));
     chunks.push({ ...base, choices: [{ index: 0, delta: {}, finish_reason: OPENAI_STOPS[stopOf(turn)] }] });
-    if (frame.usage) chunks.push({ ...base, choices: [], usage: openAiUsage(turn) });
+    if (frame.usage) chunks.push({ ...base, choices: [], usage: openAiUsage(turn, frame) });
     return [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), "data: [DONE]\n\n"];
   },
   document(turn, frame) {
@@ -106,7 +106,7 @@ export const openAiEncoding: Encoding = {
       created: 0,
       model: frame.model,
       choices: [{ index: 0, message, finish_reason: OPENAI_STOPS[stopOf(turn)] }],
-      usage: openAiUsage(turn),
+      usage: openAiUsage(turn, frame),
     };
   },
 };
@@ -173,7 +173,7 @@ export const anthropicEncoding: Encoding = {
 };
 
 function anthropicMessage(
-  { serial, model }: Frame,
+  { serial, model, inputTokens }: Frame,
   state: { content: unknown[]; stop_reason: string | null; output: number },
 ): unknown {
   return {
@@ -184,6 +184,6 @@ function anthropicMessage(
     content: state.content,
     stop_reason: state.stop_reason,
     stop_sequence: null,
-    usage: { input_tokens: INPUT_TOKENS, output_tokens: state.output },
+    usage: { input_tokens: inputTokens, output_tokens: state.output },
   };
 }
