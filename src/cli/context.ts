@@ -110,9 +110,12 @@ export function tellPermissions({ terminal, entry, args }: Context, needs: Needs
 /**
  * Gives back what the run itself does not need. A module with tools may need anything that was granted: beside one, only what pawl has
  * used itself is given back.
+ *
+ * @param alsoKeep Classes that are kept as they are.
  */
-export function keepOnly(context: Context, { used, rest }: Ready): void {
-  const narrower = dropPermissions(used, rest, { classes: context.options["tools-file"] === undefined });
+export function keepOnly(context: Context, { used, rest }: Ready, alsoKeep: readonly (keyof Needs)[] = []): void {
+  const isOwn = context.options["tools-file"] === undefined;
+  const narrower = dropPermissions(used, rest, isOwn ? alsoKeep : "all");
   if (narrower === undefined) return;
   context.remark = `note: every host is allowed, which cannot be narrowed while running; ${narrower} would do`;
 }

@@ -39,22 +39,35 @@ export function loopOptions(options: Options): LoopOptions {
   };
 }
 
-/** A provider for a model, and what must be closed when it has served. */
+/** An endpoint, and the provider for the model that was chosen. */
 export interface Endpoint {
   provider: Provider;
   host: string;
+  /** The same with another model or key. */
+  change(to: { model?: string; apiKey?: string }): Provider;
+  /** The models that it lists. */
+  listModels(signal: AbortSignal): Promise<string[]>;
 }
+
+/** Chooses among the models that an endpoint lists, if they are not exactly one. */
+export type PickModel = (models: readonly string[], host: string) => string | Promise<string>;
 
 /**
  * Makes the provider.
  *
- * @throws {CliError} `usage`: no model given, and the endpoint does not list exactly one.
+ * @param pick Asked where no model is given and not exactly one is listed.
+ * @throws {CliError} `usage`: no model given, and none that could be chosen.
  */
-export async function openEndpoint(context: Context, ready: Ready, pickModel = onlyModel): Promise<Endpoint> {
+export async function openEndpoint(context: Context, ready: Ready, pick: PickModel = refuse): Promise<Endpoint> {
   const { settings } = ready;
   const options = await providerOptions(context, ready);
-  const model = settings.model ?? await chooseModel(context, { options, settings, pickModel });
-  return { provider: createProvider({ ...options, model }), host: settings.host };
+  const model = settings.model ?? await chooseModel(context, { options, settings, pick });
+  return {
+    provider: createProvider({ ...options, model }),
+    host: settings.host,
+    change: (to) => createProvider({ ...options, model, ...to }),
+    listModels: (signal) => lister(options).listModels({ signal }),
+  };
 }
 
 /** Lists the models of an endpoint. */
@@ -70,22 +83,19 @@ function lister(options: Omit<ProviderOptions, "model">): Provider {
 interface Choice {
   options: Omit<ProviderOptions, "model">;
   settings: Settings;
-  pickModel: PickModel;
+  pick: PickModel;
 }
 
-/** Chooses among several models. */
-export type PickModel = (models: readonly string[], host: string) => string | Promise<string>;
-
-async function chooseModel({ signal, terminal }: Context, { options, settings, pickModel }: Choice): Promise<string> {
-  const { host } = settings;
+async function chooseModel(context: Context, { options, settings: { host }, pick }: Choice): Promise<string> {
+  const { signal, terminal, options: { "dry-run": isDry } } = context;
+  if (isDry) throw usage("Cannot choose a model without sending anything: name one with --model");
   const models = await lister(options).listModels({ signal });
-  if (models.length !== 1) return await pickModel(models, host);
+  if (models.length !== 1) return await pick(models, host);
   terminal.note(`using the only model of ${host}: ${models[0]}`);
   return models[0]!;
 }
 
-/** Refuses to choose. */
-export function onlyModel(models: readonly string[], host: string): never {
+function refuse(models: readonly string[], host: string): never {
   if (models.length === 0) throw usage(`Cannot choose a model as ${host} lists none: name one with --model`);
   const more = models.length > MAX_LISTED ? ` and ${models.length - MAX_LISTED} more` : "";
   const names = models.slice(0, MAX_LISTED).map(quote).join(", ");

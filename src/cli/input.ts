@@ -3,7 +3,7 @@
  * @module
  */
 import type { ImageBlock, TextBlock } from "../model/message.ts";
-import { usage } from "./exit.ts";
+import { CliError, usage } from "./exit.ts";
 import { quote } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,18 +11,12 @@ import type { Terminal } from "./terminal.ts";
 const MAX_INPUT_BYTES = 20 * 1024 * 1024;
 const STDIN_PATIENCE_MS = 2000;
 
-/** Names a failed file operation in one line. */
-export function fileError(doing: string, path: string, error: unknown): Error {
-  const why = error instanceof Deno.errors.NotFound
-    ? "there is no such file"
-    : error instanceof Deno.errors.IsADirectory
-    ? "it is a directory"
-    : error instanceof Deno.errors.PermissionDenied
-    ? "the system does not permit it"
-    : error instanceof Error
-    ? error.message.replace(/ \(os error \d+\).*$/s, "")
-    : String(error);
-  return usage(`Cannot ${doing} ${quote(path)}: ${why}`);
+/** Why a file operation failed, in the middle of a line. */
+export function whyOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file or directory";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
+  if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
+  return error instanceof Error ? error.message.replace(/ \(os error \d+\).*$/s, "") : String(error);
 }
 
 /** Reads a file that the user named. */
@@ -32,7 +26,7 @@ export async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> 
     using file = await Deno.open(path);
     bytes = await collect(file.readable, path);
   } catch (error) {
-    throw error instanceof Error && error.name === "CliError" ? error : fileError("read", path, error);
+    throw error instanceof CliError ? error : usage(`Cannot read ${quote(path)}: ${whyOf(error)}`);
   }
   return bytes;
 }
@@ -71,8 +65,13 @@ async function collect(
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-/** All of standard input; after a while without data one line says that it is waited for. */
-export async function readStdin(terminal: Terminal): Promise<string> {
+/**
+ * All of standard input; after a while without data one line says that it is waited for.
+ *
+ * @param signal Ends the waiting.
+ * @throws `signal.reason`
+ */
+export async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
   const timer = setTimeout(() => terminal.note("waiting for standard input; Ctrl-D ends it"), STDIN_PATIENCE_MS);
   const watch = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
     transform(chunk, controller) {
@@ -81,7 +80,10 @@ export async function readStdin(terminal: Terminal): Promise<string> {
     },
   });
   try {
-    return decode(await collect(Deno.stdin.readable.pipeThrough(watch), "standard input"), "standard input");
+    return decode(
+      await collect(Deno.stdin.readable.pipeThrough(watch, { signal }), "standard input"),
+      "standard input",
+    );
   } finally {
     clearTimeout(timer);
   }

@@ -86,14 +86,16 @@ export function requirePermissions(needs: Needs, terminal: Terminal): void {
  *
  * @param used What has been needed so far.
  * @param rest What is still needed.
- * @param options `classes`: whole classes too.
+ * @param keep Classes that are not given back whole.
  * @returns The flag that would do instead, if every host is granted: Deno cannot narrow that.
  */
-export function dropPermissions(used: Needs, rest: Needs, options: { classes: boolean }): string | undefined {
-  if (options.classes) { for (const name of ["sys", "ffi"] as const) Deno.permissions.revokeSync({ name }); }
+export function dropPermissions(used: Needs, rest: Needs, keep: readonly Class[] | "all"): string | undefined {
+  if (keep !== "all") {
+    for (const name of ["sys", "ffi"] as const) Deno.permissions.revokeSync({ name });
+  }
   for (const name of CLASSES) {
     const kept = rest[name] ?? [];
-    if (kept.length === 0 && options.classes) {
+    if (kept.length === 0 && keep !== "all" && !keep.includes(name)) {
       Deno.permissions.revokeSync(descriptor(name));
       continue;
     }

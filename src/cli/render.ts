@@ -2,10 +2,12 @@
  * How a run is shown: as text for people and pipes, or as JSON.
  * @module
  */
-import type { RunResult } from "../agent/agent.ts";
+import type { RunResult } from "../agent/options.ts";
 import type { AgentEvent, BlockCompleteEvent, MessageCompleteEvent, RetryEvent } from "../model/event.ts";
 import type { BlockType, ToolResultBlock, ToolUseBlock } from "../model/message.ts";
+import type { Provider } from "../provider/provider.ts";
 import type { Receiver } from "../provider/receiver.ts";
+import type { Context } from "./context.ts";
 import type { PartialJson } from "./exit.ts";
 import { tellFailure } from "./failure.ts";
 import type { Progress } from "./progress.ts";
@@ -14,11 +16,26 @@ import type { Terminal } from "./terminal.ts";
 
 /** Shows one run after another. */
 export interface Renderer {
+  /** Tells who will answer. */
+  start(provider: Provider): void;
   event(event: AgentEvent): void;
   /** @param extra Fields that only the command knows. */
   result(result: RunResult, extra: { model: string; session?: string }): void;
+  /** Tells that the reply was stopped on purpose. */
+  stopped(): void;
   /** Shows a failure and returns the exit status. */
   failure(error: unknown, partial: PartialJson): number;
+}
+
+/** Makes the renderer that the flags ask for. */
+export function makeRenderer(context: Context, options: Pick<TextOptions, "host" | "stream" | "answer">): Renderer {
+  const { terminal, progress, options: flags } = context;
+  const format = flags.json ? "json" : flags["output-format"] ?? "text";
+  if (format !== "text") {
+    return new JsonRenderer(terminal, progress, { events: format === "stream-json", host: options.host });
+  }
+  const { "hide-reasoning": hideReasoning = false, usage = false } = flags;
+  return new TextRenderer(terminal, progress, { ...options, hideReasoning, usage });
 }
 
 /** Turns callbacks back into events, since everything here works on those. */
@@ -64,6 +81,10 @@ export class TextRenderer implements Renderer {
     this.#aside = terminal.errIsTerminal && !terminal.quiet;
   }
 
+  start(): void {
+    // Text needs no heading; a chat on a terminal has its own.
+  }
+
   event(event: AgentEvent): void {
     switch (event.type) {
       case "content_delta":
@@ -96,6 +117,12 @@ export class TextRenderer implements Renderer {
     if (!stream) this.#terminal.out(answer?.(result) ?? result.text);
     this.#terminal.endOut();
     if (this.#options.usage) this.#terminal.line(describeUsage(result.usage));
+  }
+
+  stopped(): void {
+    this.#progress.end();
+    this.#terminal.endOut();
+    this.#terminal.line("(stopped; Ctrl-C again leaves)", "yellow");
   }
 
   failure(error: unknown, partial: PartialJson): number {
@@ -179,6 +206,10 @@ export class JsonRenderer implements Renderer {
     this.#host = options.host;
   }
 
+  start({ dialect, model }: Provider): void {
+    if (this.#events) this.#terminal.json(JSON.stringify({ type: "start", version: 1, dialect, model }));
+  }
+
   event(event: AgentEvent): void {
     if (event.type === "message_start") this.#progress.end();
     if (this.#events) this.#terminal.json(JSON.stringify(event));
@@ -197,6 +228,11 @@ export class JsonRenderer implements Renderer {
       usage,
       ...extra,
     }));
+  }
+
+  stopped(): void {
+    this.#progress.end();
+    if (this.#events) this.#terminal.json(JSON.stringify({ type: "stopped" }));
   }
 
   failure(error: unknown, partial: PartialJson): number {

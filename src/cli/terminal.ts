@@ -2,7 +2,7 @@
  * Everything that is written: one writer owns standard output, one function standard error.
  * @module
  */
-import { visible } from "../text/visible.ts";
+import { HIDDEN, visible } from "../text/visible.ts";
 import { CliError, ClosedPipe } from "./exit.ts";
 
 /** What {@linkcode Writer} needs of a file. */
@@ -131,6 +131,13 @@ export class Terminal {
     return this.#color && text !== "" ? `\x1b[${STYLES[style]}m${text}\x1b[0m` : text;
   }
 
+  /** Writes text of our own, styled: nothing of a model or an endpoint. */
+  raw(text: string): void {
+    this.clearStatus();
+    this.#writer.write(text);
+    this.#outOpen = !text.endsWith("\n");
+  }
+
   /** Writes a piece of the answer. A line end in two characters may be cut between two pieces. */
   out(piece: string): void {
     if (piece === "") return;
@@ -157,15 +164,13 @@ export class Terminal {
   }
 
   /**
-   * Writes machine-readable text exactly; on a terminal what could steer it is written as JSON escapes.
+   * Writes machine-readable text exactly; on a terminal what could steer it, and JSON leaves as it is, is written as JSON escapes.
    *
    * @param json One JSON text.
    */
   json(json: string): void {
-    // deno-lint-ignore no-control-regex -- JSON leaves DEL, C1, bidi and invisible characters as they are
-    const steering = /[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\udb40[\udc00-\udc7f]/g;
     this.clearStatus();
-    this.#writer.write((this.outIsTerminal ? json.replaceAll(steering, escapeUnits) : json) + "\n");
+    this.#writer.write((this.outIsTerminal ? json.replace(HIDDEN, escapeUnits) : json) + "\n");
   }
 
   /**

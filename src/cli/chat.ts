@@ -1,0 +1,141 @@
+/**
+ * The state of a chat: conversation, model, what it has cost.
+ * @module
+ */
+import { Agent } from "../agent/agent.ts";
+import { Conversation } from "../model/conversation.ts";
+import { isPawlError } from "../model/error.ts";
+import type { Message, Usage } from "../model/message.ts";
+import type { Provider } from "../provider/provider.ts";
+import type { Context, Ready } from "./context.ts";
+import { type Endpoint, loopOptions } from "./endpoint.ts";
+import { withAttachments } from "./input.ts";
+import { makeRenderer, receiverOf, type Renderer } from "./render.ts";
+import { addUsage, Tally } from "./tally.ts";
+import type { Task } from "./task.ts";
+
+/** What a chat is made of. */
+export interface ChatParts {
+  ready: Ready;
+  endpoint: Endpoint;
+  task: Task;
+  isTyped: boolean;
+}
+
+/** One chat, typed or piped. */
+export class Chat {
+  readonly context: Context;
+  readonly task: Task;
+  readonly endpoint: Endpoint;
+  /** Somebody can be asked. */
+  readonly isTyped: boolean;
+  conversation: Conversation;
+  provider: Provider;
+  /** Tokens of all turns so far. */
+  usage: Usage = {};
+  readonly #ready: Ready;
+  readonly #renderer: Renderer;
+  #attachments: readonly string[];
+  /** A key is asked for once; a recording would not know to redact one that is typed. */
+  #hasKey: boolean;
+
+  constructor(context: Context, { ready, endpoint, task, isTyped }: ChatParts) {
+    this.context = context;
+    this.endpoint = endpoint;
+    this.provider = endpoint.provider;
+    this.task = task;
+    this.isTyped = isTyped;
+    this.#ready = ready;
+    this.#attachments = context.options.attach ?? [];
+    this.#hasKey = ready.apiKey !== undefined || context.options.record !== undefined;
+    this.#renderer = makeRenderer(context, { host: endpoint.host, stream: true });
+    this.conversation = new Conversation();
+    this.reset();
+    this.#renderer.start(this.provider);
+  }
+
+  /** The system prompt; empty if there is none. */
+  get system(): string {
+    const texts = this.conversation.messages.filter(({ role }) => role === "system").flatMap(({ content }) => content);
+    return texts.map((block) => block.type === "text" ? block.text : "").join("\n\n");
+  }
+
+  /** Begins anew, with a system prompt. */
+  reset(system = this.task.system): void {
+    this.conversation = new Conversation();
+    if (system.trim() !== "") this.conversation.addSystemMessage(system);
+  }
+
+  /** Sets the system prompt; empty is none. */
+  setSystem(text: string): void {
+    const { messages } = this.conversation;
+    this.reset(text);
+    this.replace([...this.conversation.messages, ...messages.filter(({ role }) => role !== "system")]);
+  }
+
+  /** Takes the last message of the user back, and all that followed. Returns whether there was one. */
+  undo(): boolean {
+    const { messages } = this.conversation;
+    const last = messages.findLastIndex(({ role, content }) =>
+      role === "user" && content.every(({ type }) => type !== "tool_result")
+    );
+    if (last >= 0) this.replace(messages.slice(0, last));
+    return last >= 0;
+  }
+
+  /** Goes on with other messages. */
+  replace(messages: readonly Message[]): void {
+    this.conversation = Conversation.fromJSON({ version: 1, messages });
+  }
+
+  /**
+   * One turn: says something, and shows the reply.
+   *
+   * @returns The exit status that the turn would end a program with.
+   */
+  async say(text: string, signal: AbortSignal): Promise<number> {
+    this.conversation.addUserMessage(await withAttachments(text, this.#attachments));
+    this.#attachments = [];
+    return await this.reply(signal);
+  }
+
+  /** Asks for a reply to the conversation as it stands. */
+  async reply(signal: AbortSignal): Promise<number> {
+    const tally = new Tally();
+    const { tools, decide } = this.task;
+    try {
+      const agent = new Agent(this.provider, {
+        ...loopOptions(this.#ready.settings.options),
+        tools,
+        ...decide && { decide },
+      });
+      const receiver = receiverOf((event) => {
+        tally.see(event);
+        this.#renderer.event(event);
+      });
+      const result = await agent.runStep(this.conversation, receiver, { signal });
+      this.#renderer.result(result, { model: this.provider.model });
+      return 0;
+    } catch (error) {
+      return await this.#fail(error, { tally, signal });
+    } finally {
+      this.usage = addUsage(this.usage, tally.partial.usage);
+    }
+  }
+
+  async #fail(error: unknown, { tally, signal }: { tally: Tally; signal: AbortSignal }): Promise<number> {
+    const { context } = this;
+    if (this.isTyped && error === signal.reason && !context.signal.aborted) {
+      this.#renderer.stopped();
+      return 130;
+    }
+    const status = this.#renderer.failure(error, tally.partial);
+    if (!this.isTyped || !isPawlError(error, "http_status") || error.status !== 401 || this.#hasKey) return status;
+    const { askSecret } = await import("./ask.ts");
+    const apiKey = await askSecret(`Key for ${this.endpoint.host}`, signal);
+    if (apiKey === "") return status;
+    this.#hasKey = true;
+    this.provider = this.endpoint.change({ model: this.provider.model, apiKey });
+    return await this.reply(signal);
+  }
+}

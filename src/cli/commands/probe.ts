@@ -1,0 +1,82 @@
+/**
+ * `pawl probe`: what an endpoint and its model can do, and which switch to set.
+ * @module
+ */
+import { probe, type ProbeCheck, type ProbeReport } from "../../agent/probe.ts";
+import { probeToolCalling } from "../../agent/probe_tool_calling.ts";
+import { type Context, keepOnly, makeReady } from "../context.ts";
+import { openEndpoint } from "../endpoint.ts";
+import { usage } from "../exit.ts";
+import { quote } from "../flags.ts";
+import { writeText } from "../output.ts";
+import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Exit statuses where a check fails that an agent cannot work without. */
+const EXIT_UNREACHABLE = 4;
+const EXIT_FAILED = 5;
+
+const MARKS = { pass: "✓", fail: "✗", skip: "–" } as const;
+const STYLES = { pass: "green", fail: "red", skip: "dim" } as const;
+
+/** What each check is called on a terminal. */
+const LABELS: Record<ProbeCheck["name"], string> = {
+  reachable: "reachable",
+  model: "model known",
+  streaming: "streaming",
+  usage: "usage",
+  tool_call: "tool call",
+  parallel_calls: "parallel calls",
+  reasoning: "reasoning",
+  token_field: "token field",
+  system_role: "system role",
+  context: "context",
+};
+
+/** Probes, prints a line for each check, and writes a profile if one is wanted. */
+export default async function (context: Context): Promise<number> {
+  const { options, terminal, signal, words } = context;
+  if (words.length > 0) throw usage(`Cannot use ${quote(words[0]!)}: probe takes flags only`);
+  const { output } = options;
+  const ready = await makeReady(context, { run: output === undefined ? [] : [{ write: [output] }] });
+  if (ready === undefined) return 0;
+  const isJson = options.json === true || (options["output-format"] ?? "text") !== "text";
+  const { provider } = await openEndpoint(context, ready);
+  keepOnly(context, ready);
+
+  if (options["tool-calling"]) {
+    await probeToolCalling(provider, { signal });
+    if (isJson) {
+      terminal.json(JSON.stringify({ type: "probe", ok: true, dialect: provider.dialect, model: provider.model }));
+    } else terminal.out("✓ tool call: the model calls a tool when told to\n");
+    return 0;
+  }
+  const report = await probe(provider, {
+    signal,
+    ...options.context !== undefined && { context: options.context },
+    onCheck(check) {
+      context.progress.end();
+      if (!isJson) tell(terminal, check);
+    },
+  });
+  const profile = profileOf(ready.settings, provider.model, report);
+  if (isJson) {
+    terminal.json(
+      JSON.stringify(
+        { type: "probe", ...report, profile } satisfies ProbeReport & { type: "probe"; profile: ProfileJson },
+      ),
+    );
+  }
+  if (output !== undefined) {
+    await writeText(output, profileYaml(profile));
+    terminal.note(`wrote the profile; use it with --profile ${output}`);
+  }
+  const failed = report.checks.find(({ status }) => status === "fail");
+  return report.ok ? 0 : failed?.name === "reachable" ? EXIT_UNREACHABLE : EXIT_FAILED;
+}
+
+function tell(terminal: Terminal, { name, status, detail, hint }: ProbeCheck): void {
+  const line = `${terminal.outIsTerminal ? terminal.paint(STYLES[status], MARKS[status]) : MARKS[status]} `;
+  terminal.raw(line);
+  terminal.out(`${LABELS[name]}: ${detail}${hint === undefined ? "" : `; ${hint}`}\n`);
+}

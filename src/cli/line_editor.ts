@@ -1,0 +1,83 @@
+/**
+ * The line of `chat` on a terminal: history, completion, several lines in one message.
+ * @module
+ */
+import process from "node:process";
+import { createInterface } from "node:readline";
+
+/** Lines of one paste come within a moment; nobody types that fast. */
+const TOGETHER_MS = 30;
+
+/** What came of reading a message: its text, Ctrl-C on an empty line, or the end of input. */
+export type Entry = { text: string } | "interrupt" | "end";
+
+/** Reads messages. The terminal is in raw mode only while one is read, so that Ctrl-C is a signal at all other times. */
+export class LineEditor {
+  readonly #complete: (line: string) => string[];
+  readonly #history: string[] = [];
+
+  /** @param complete Completions of a line. */
+  constructor(complete: (line: string) => string[]) {
+    this.#complete = complete;
+  }
+
+  /**
+   * Reads one message. Lines that arrive together are one, and a line that ends in a backslash goes on.
+   *
+   * @param prompt Shown before the line.
+   * @param signal Ends the reading, as if input had ended.
+   */
+  read(prompt: string, signal: AbortSignal): Promise<Entry> {
+    const line = createInterface({
+      input: process.stdin,
+      output: process.stderr,
+      terminal: true,
+      prompt,
+      history: [...this.#history],
+      removeHistoryDuplicates: true,
+      completer: (text: string): [string[], string] => [this.#complete(text), text],
+    });
+    const lines: string[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    return new Promise((resolve) => {
+      function finish(entry: Entry): void {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        resolve(entry);
+        line.close();
+      }
+      function onAbort(): void {
+        finish("end");
+      }
+      const onPause = (): void => {
+        // The last line of a paste without a line end is still being edited.
+        if (line.line !== "") return;
+        const last = lines.at(-1)!;
+        if (last.endsWith("\\")) {
+          lines[lines.length - 1] = last.slice(0, -1);
+          line.setPrompt("… ");
+          return line.prompt();
+        }
+        this.#history.unshift(...lines.filter((text) => text.trim() !== "").reverse());
+        finish({ text: lines.join("\n") });
+      };
+      line.on("line", (text: string) => {
+        lines.push(text);
+        clearTimeout(timer);
+        timer = setTimeout(onPause, TOGETHER_MS);
+      });
+      line.on("SIGINT", () => {
+        if (line.line === "" && lines.length === 0) return finish("interrupt");
+        lines.length = 0;
+        clearTimeout(timer);
+        line.write(null, { ctrl: true, name: "e" });
+        line.write(null, { ctrl: true, name: "u" });
+        line.setPrompt(prompt);
+        line.prompt();
+      });
+      line.on("close", () => finish("end"));
+      signal.addEventListener("abort", onAbort);
+      line.prompt();
+    });
+  }
+}
