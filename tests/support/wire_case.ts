@@ -159,9 +159,10 @@ export function steps(pieces: readonly Piece[], chunking: Chunking, random: () =
   const out: Step[] = [];
   let run: Uint8Array[] = [];
   const flush = () => {
-    const parts = chunking === "recorded" ? run : cut(concat(run), chunking, random);
-    // A chunk of no bytes would end a chunked body.
-    out.push(...parts.filter((part) => part.length > 0));
+    for (const part of chunking === "recorded" ? run : cut(concat(run), chunking, random)) {
+      // A chunk of no bytes would end a chunked body.
+      if (part.length > 0) out.push(part);
+    }
     run = [];
   };
   for (const piece of pieces) {
