@@ -1,0 +1,166 @@
+import { assert, assertEquals } from "@std/assert";
+import { createRedactor } from "../../src/text/redact.ts";
+
+const KEY = "sk-canary-0123456789abcdef";
+const ODD = "p4ss/word+with=Signs&?~é";
+
+function percent(text: string, some: (i: number) => boolean, lower = false): string {
+  return [...text].map((character, i) => {
+    const escape = Array.from(
+      new TextEncoder().encode(character),
+      (byte) => "%" + byte.toString(16).padStart(2, "0").toUpperCase(),
+    ).join("");
+    return some(i) ? lower ? escape.toLowerCase() : escape : character;
+  }).join("");
+}
+
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}
+
+function base64url(text: string): string {
+  return base64(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+Deno.test("createRedactor covers a key in every spelling", () => {
+  const redact = createRedactor([KEY, ODD]);
+  const rows: Array<[text: string, redacted: string]> = [
+    [`key: ${KEY}.`, "key: [redacted]."],
+    [KEY, "[redacted]"],
+    [KEY + KEY, "[redacted]"],
+    [`${KEY} ${KEY}`, "[redacted] [redacted]"],
+    [`${KEY}, ${ODD}`, "[redacted], [redacted]"],
+    [`Bearer ${KEY}`, "Bearer [redacted]"],
+    [`"${base64(KEY)}"`, '"[redacted]"'],
+    [`(${base64url(ODD)})`, "([redacted])"],
+    [`http://h/?key=${encodeURIComponent(ODD)}&x=1`, "http://h/?key=[redacted]&x=1"],
+    [`<${percent(KEY, () => true)}>`, "<[redacted]>"],
+    [`<${percent(KEY, () => true, true)}>`, "<[redacted]>"],
+    [`<${percent(KEY, (i) => i % 3 === 1, true)}>`, "<[redacted]>"],
+    [`<${percent(ODD, () => true)}>`, "<[redacted]>"],
+    [`<${percent(ODD, (i) => i % 2 === 0)}>`, "<[redacted]>"],
+    [`<${percent(base64(ODD), () => true)}>`, "<[redacted]>"],
+    [`${KEY.slice(0, 13)}...`, "[redacted]..."],
+    [`…${KEY.slice(5, 13)}…`, "…[redacted]…"],
+    [`provided: ${[...KEY].join(" ")}. Header`, "provided: [redacted]. Header"],
+    [`${KEY.slice(0, 9)}\n${KEY.slice(9)}`, "[redacted]"],
+  ];
+  for (const [text, redacted] of rows) assertEquals(redact(text), redacted, text);
+});
+
+Deno.test("createRedactor covers every eight characters of a key, in base64 at every alignment too", () => {
+  const redact = createRedactor([KEY, ODD]);
+  for (const key of [KEY, ODD]) {
+    for (let from = 0; from + 8 <= key.length; from++) {
+      for (let to = from + 8; to <= key.length; to++) {
+        const part = key.slice(from, to);
+        assertEquals(redact(`^^${part}^^`), "^^[redacted]^^", part);
+        for (const before of ["", "u", "us", "usr", "user", "user:"]) {
+          for (const behind of ["", "x", "xy"]) {
+            const whole = base64(before + part + behind);
+            const left = redact(`^${whole}^`);
+            assert(left.includes("[redacted]"), `${part} in ${whole}`);
+            // What is left of it at either side tells at most a character.
+            assert(
+              left.length <= 2 + 10 + base64(before).length + 1 + base64(behind).length + 4,
+              `${left} of ${whole}`,
+            );
+          }
+        }
+      }
+    }
+  }
+});
+
+Deno.test("createRedactor leaves shorter parts, other text and placeholders alone", () => {
+  const redact = createRedactor([KEY, ODD, "ollama", "", "1234567"]);
+  const texts = [
+    "",
+    "ollama 1234567",
+    `${KEY.slice(0, 7)} and ${KEY.slice(9, 16)}`,
+    `${ODD.slice(0, 7)}X${ODD.slice(7, 14)}`,
+    "100 % of %zz and %4",
+    "ordinary text — with 日本語, émojis 👩‍🚀 and\n\nlines",
+    base64("nothing to see here, move along please"),
+  ];
+  for (const text of texts) assertEquals(redact(text), text, text);
+  assertEquals(createRedactor([])(`plain ${"x".repeat(100)}`), `plain ${"x".repeat(100)}`);
+});
+
+Deno.test("createRedactor covers what looks like a key, whosever it is", () => {
+  const redact = createRedactor([]);
+  const rows: Array<[text: string, redacted: string]> = [
+    ["provided: sk-proj-Ab12Cd34Ef56, see", "provided: [redacted], see"],
+    ["sk-abcdefghijklmnopqrstuv", "[redacted]"],
+    ["authorization: Bearer eyJhbGciOiJI.eyJzdWIi.SflKxw_-= x", "authorization: Bearer [redacted] x"],
+    ["bearer\tabc123def456", "bearer\t[redacted]"],
+    ["BEARER abcdefghijklmnopqrstuvwxyz", "BEARER [redacted]"],
+    ["Bearer authentication failed", "Bearer authentication failed"],
+    ["Bearer token", "Bearer token"],
+    ["class sk-fading-circle and sk-circle10", "class sk-fading-circle and sk-circle10"],
+    ["risk-Management2025 task-SCHEDULER-01", "risk-Management2025 task-SCHEDULER-01"],
+  ];
+  for (const [text, redacted] of rows) assertEquals(redact(text), redacted, text);
+});
+
+/** Random integers below a bound, the same in every run. */
+function generator(seed: number): (below: number) => number {
+  let state = seed;
+  return function (below) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor(state / 2 ** 32 * below);
+  };
+}
+
+/** Covers what stands in the text character by character. */
+function slowRedact(text: string, secret: string): string {
+  const covered = Array.from(text, () => false);
+  for (let i = 0; i + 8 <= text.length; i++) {
+    if (secret.includes(text.slice(i, i + 8))) covered.fill(true, i, i + 8);
+  }
+  let result = "";
+  for (let i = 0; i < text.length; i++) {
+    if (!covered[i]) result += text[i];
+    else if (!covered[i - 1]) result += "[redacted]";
+  }
+  return result;
+}
+
+Deno.test("createRedactor agrees with a slow search on random texts", () => {
+  const random = generator(11);
+  const letters = "abc";
+  for (let round = 0; round < 20_000; round++) {
+    const secret = Array.from({ length: 8 + random(12) }, () => letters[random(3)]).join("");
+    let text = "";
+    while (text.length < 60) {
+      const from = random(secret.length);
+      text += random(2) === 0 ? letters[random(3)] : secret.slice(from, from + random(14));
+    }
+    assertEquals(createRedactor([secret])(text), slowRedact(text, secret), JSON.stringify({ secret, text }));
+  }
+});
+
+Deno.test("createRedactor is linear in the text", () => {
+  const redact = createRedactor([KEY, "a".repeat(64), ODD]);
+  const floods = [
+    "a",
+    KEY,
+    [...KEY].join(" "),
+    "%",
+    "%2d",
+    "%61",
+    " ",
+    "sk-",
+    "sk-a",
+    "Bearer ",
+    "Bearer a",
+    "plain text\n",
+  ];
+  for (const flood of floods) {
+    const text = flood.repeat((1 << 20) / flood.length);
+    const start = performance.now();
+    redact(text);
+    const ms = performance.now() - start;
+    assert(ms < 2000, `${ms} ms for ${flood}`);
+  }
+});
