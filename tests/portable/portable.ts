@@ -3,6 +3,7 @@
  * replay server being a Deno process. `deno task portable` runs it.
  */
 import { assert, assertEquals } from "@std/assert";
+import { activeMapFlags } from "../../scripts/deps.ts";
 import { bundle } from "../../scripts/size.ts";
 import { commandClient, type Failure, runConformance } from "../conformance/runner.ts";
 import { byPath, startReplayServer } from "../support/replay_server.ts";
@@ -12,20 +13,28 @@ import { fetchRuntime, RUNTIMES } from "./runtimes.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const ROOMS = ["model", "text", "wire", "provider", "dialects", "agent", "skills"];
 
-/** The test files of the library that use nothing of Deno but its `test`. */
+/** Anything of Deno but its `test`: a program of ours may still be run beside the tests, but not by them. */
+const NEEDS_DENO = /\bDeno\.(?!test\b)/;
+
+/** The test files of the library that use nothing of Deno but its `test`, whatever they import included. */
 async function portableTests(): Promise<string[]> {
   const found: string[] = [];
   for (const room of ROOMS) {
     for await (const { name } of Deno.readDir(`${ROOT}tests/${room}`)) {
       const path = `${ROOT}tests/${room}/${name}`;
-      if (!name.endsWith("_test.ts")) continue;
-      const isPortable = !/\bDeno\.(?!test\b)|support\/(replay_server|wire_case|endpoint)/.test(
-        await Deno.readTextFile(path),
-      );
-      if (isPortable) found.push(path);
+      if (name.endsWith("_test.ts") && await isPortable(path)) found.push(path);
     }
   }
   return found.sort();
+}
+
+async function isPortable(path: string): Promise<boolean> {
+  const args = ["info", "--json", ...activeMapFlags(), path];
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args, cwd: ROOT }).output();
+  const modules: Array<{ specifier: string; local?: string }> = JSON.parse(new TextDecoder().decode(stdout)).modules;
+  const ours = modules.filter(({ specifier }) => specifier.startsWith(`file://${ROOT}tests/`));
+  const texts = await Promise.all(ours.map(({ local }) => Deno.readTextFile(local!)));
+  return !texts.some((text) => NEEDS_DENO.test(text));
 }
 
 /** Bundles to a file below a folder. */
@@ -69,7 +78,8 @@ for (const name of Object.keys(RUNTIMES)) {
       const folder = await Deno.makeTempDir();
       const failures: Failure[] = [];
       try {
-        const cases = readCases();
+        // The cases of quirk O-81 want the clean-up of leaked reasoning off, which a command is not told.
+        const cases = readCases().filter(({ quirk }) => !quirk.includes("O-81"));
         await using server = startReplayServer(byPath(cases, 1));
         const path = await bundled("mod.ts", `${folder}/pawl.mjs`);
         await using client = commandClient(program!, [`${ROOT}tests/portable/run.mjs`, path]);

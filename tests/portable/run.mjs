@@ -36,7 +36,7 @@ function told(block) {
   }
 }
 
-async function read({ dialect, base_url, api_key, model, prompt, options, quirk = [] }) {
+async function read({ dialect, base_url, api_key, model, prompt, options }) {
   const limits = {};
   if (options.max_response_bytes !== undefined) limits.maxResponseBytes = options.max_response_bytes;
   if (options.idle_timeout_ms !== undefined) limits.idleTimeoutMs = options.idle_timeout_ms;
@@ -48,8 +48,6 @@ async function read({ dialect, base_url, api_key, model, prompt, options, quirk 
     maxTokens: 256,
     maxRetries: 0,
     limits,
-    // The cases of this quirk tell what the wire layer delivers.
-    thinkTags: quirk.includes("O-81") ? "off" : "auto",
   });
   const conversation = new pawl.Conversation();
   conversation.addUserMessage(prompt);
