@@ -1,0 +1,66 @@
+/**
+ * Makes and drains exchanges for tests.
+ * @module
+ */
+import { type Limits, resolveLimits } from "../../src/model/limits.ts";
+import { Exchange, type ExchangeOptions, type HttpRequest, type RetryNotice } from "../../src/wire/http.ts";
+
+export const KEY = "sk-test-SECRET-0123456789";
+
+export type Settings = Partial<Omit<ExchangeOptions, "limits">> & { limits?: Partial<Limits> };
+
+export function exchangeWith(url: string, { limits, ...options }: Settings = {}): Exchange {
+  const request: HttpRequest = {
+    method: "POST",
+    url,
+    headers: {
+      accept: "text/event-stream",
+      "accept-encoding": "identity;q=1, *;q=0",
+      authorization: `Bearer ${KEY}`,
+      "content-type": "application/json",
+    },
+    body: "{}",
+  };
+  return new Exchange(request, {
+    limits: resolveLimits({ maxRetryDelayMs: 20, ...limits }),
+    maxRetries: 0,
+    redact: (text) => text.replaceAll(KEY, "[redacted]"),
+    ...options,
+  });
+}
+
+/** Everything that came of an exchange. */
+export interface Outcome {
+  notices: RetryNotice[];
+  pieces: string[];
+  text: string;
+  /** What was thrown. */
+  // deno-lint-ignore no-explicit-any -- tests look into errors of every kind
+  error?: any;
+}
+
+/** Sends, repeats, reads to the end, and closes. */
+export async function outcomeOf(exchange: Exchange, onText?: (text: string) => unknown): Promise<Outcome> {
+  const outcome: Outcome = { notices: [], pieces: [], text: "" };
+  try {
+    for (let notice; (notice = await exchange.send()) !== undefined;) {
+      outcome.notices.push(notice);
+      await exchange.wait(notice);
+    }
+    for (let text; (text = await exchange.read()) !== undefined;) {
+      outcome.pieces.push(text);
+      outcome.text += text;
+      await onText?.(text);
+    }
+  } catch (error) {
+    outcome.error = error;
+  } finally {
+    exchange.close();
+  }
+  return outcome;
+}
+
+/** A `fetch` with a body of these chunks. */
+export function fetchOf(chunks: Iterable<unknown>, init?: ResponseInit): typeof fetch {
+  return () => Promise.resolve(new Response(ReadableStream.from(chunks) as ReadableStream, init));
+}
