@@ -4,7 +4,7 @@
  */
 import type { Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
 import { type AssistantTurn, type History, readHistory, thinkingBudget, type UserTurn } from "../provider/history.ts";
-import { createDecoder, findHint, type Json } from "../provider/read.ts";
+import { createDecoder, findHint, type Hints, type Json } from "../provider/read.ts";
 import { MessagesReader } from "./anthropic_messages_reader.ts";
 
 /**
@@ -35,10 +35,10 @@ export const anthropicMessages: Dialect = {
   hint: (status, text) => findHint(HINTS, status, text),
 };
 
-const HINTS: readonly (readonly [RegExp, string])[] = [
+const HINTS: Hints = [
   [/temperature/i, "leave temperature unset"],
-  [/thinking[^]*(?:signature|missing|pass)/i, 'set compat.echoReasoning: "always"'],
-  [/thinking\.|budget_tokens|adaptive/i, "leave thinking unset"],
+  [/budget_tokens|adaptive/i, "leave thinking unset"],
+  [/thinking/i, 'set compat.echoReasoning: "always"'],
 ];
 
 const CACHE_MARK = { cache_control: { type: "ephemeral" } };

@@ -15,7 +15,6 @@ import {
   listOf,
   objectOf,
   rejectStranger,
-  setKey,
   textOf,
 } from "../provider/read.ts";
 import { parse } from "../provider/tool_input.ts";
@@ -38,6 +37,7 @@ interface Block {
 
 /** Reads one reply, event by event. */
 export class MessagesReader implements EventReader {
+  readonly foreignKey = "choices";
   readonly #sink: MessageSink;
   readonly #finish: FinishWord;
   /** The newest block of each index, open or closed: blocks may overlap, and indexes be reused (quirk A-18). */
@@ -80,10 +80,12 @@ export class MessagesReader implements EventReader {
         sink.begin();
         this.#closeAll();
         return true;
+      case "message":
+        return this.document(event);
       case "ping":
         return false;
       default:
-        rejectStranger(sink, event);
+        rejectStranger(sink, event, this.foreignKey);
         sink.begin();
         return false;
     }
@@ -105,7 +107,7 @@ export class MessagesReader implements EventReader {
     // Two replies in one stream: nothing of either can be trusted, and no call of them may run (quirk A-32).
     if (this.#id && id && id !== this.#id) this.#sink.violation("a second reply began inside it");
     this.#id ||= id;
-    this.#sink.begin(message);
+    this.#sink.begin({ id, model: message.model });
     this.#usage(message.usage);
     if (!first) return;
     for (const value of listOf(this.#sink, message.content, "content")) {
@@ -155,15 +157,11 @@ export class MessagesReader implements EventReader {
     const sink = this.#sink;
     switch (delta.type) {
       case "text_delta":
-        this.#say(this.#blocks.get(index) ?? this.#add(index, "text"), "text", contentOf(sink, delta.text, "text"));
+      case "thinking_delta": {
+        const type = delta.type === "text_delta" ? "text" : "thinking";
+        this.#say(this.#blocks.get(index) ?? this.#add(index, type), type, contentOf(sink, delta[type], type));
         break;
-      case "thinking_delta":
-        this.#say(
-          this.#blocks.get(index) ?? this.#add(index, "thinking"),
-          "thinking",
-          contentOf(sink, delta.thinking, "thinking"),
-        );
-        break;
+      }
       case "signature_delta":
         this.#sign(this.#blocks.get(index) ?? this.#add(index, "thinking"), textOf(delta.signature));
         break;
@@ -175,7 +173,7 @@ export class MessagesReader implements EventReader {
         const block = this.#blocks.get(index);
         if (block?.input === undefined) break;
         for (const [key, piece] of Object.entries(delta)) {
-          if (key !== "type" && typeof piece === "string") setKey(block.value, key, textOf(block.value[key]) + piece);
+          if (key !== "type" && typeof piece === "string") block.value[key] = textOf(block.value[key]) + piece;
         }
       }
     }
@@ -231,11 +229,10 @@ export class MessagesReader implements EventReader {
     const { input_tokens: input, cache_creation_input_tokens: written, cache_read_input_tokens: read } = usage;
     if (typeof written === "number") this.#cacheWritten = written;
     if (typeof read === "number") this.#cacheRead = read;
-    const report: Record<keyof Usage, unknown> = {
+    const report = {
       inputTokens: typeof input === "number" && input > 0 ? input + this.#cacheWritten + this.#cacheRead : undefined,
       outputTokens: usage.output_tokens,
       cachedInputTokens: read,
-      reasoningTokens: undefined,
     };
     this.#sink.usage(report as Usage);
   }

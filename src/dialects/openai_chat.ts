@@ -4,7 +4,7 @@
  */
 import type { Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
 import { type AssistantTurn, readHistory, thinkingBudget, type UserTurn } from "../provider/history.ts";
-import { createDecoder, findHint, type Json } from "../provider/read.ts";
+import { createDecoder, findHint, type Hints, type Json } from "../provider/read.ts";
 import { ChatReader, REASONING_FIELDS } from "./openai_chat_reader.ts";
 
 /**
@@ -38,17 +38,16 @@ export const openAiChat: Dialect = {
   hint: (status, text) => findHint(HINTS, status, text),
 };
 
-const HINTS: readonly (readonly [RegExp, string])[] = [
+const HINTS: Hints = [
   [/stream_options/i, "set compat.streamUsage: false"],
   [/max_tokens[^]*max_completion_tokens/i, 'set compat.maxTokensField: "max_completion_tokens"'],
   [/max_completion_tokens/i, 'set compat.maxTokensField: "max_tokens"'],
-  [/reasoning_effort/i, "leave thinking unset"],
-  [/reasoning[^]*(?:pass|missing|must)/i, 'set compat.echoReasoning: "always"'],
-  [/reasoning/i, 'set compat.echoReasoning: "never"'],
   [/temperature/i, "leave temperature unset"],
-  [/alternat|after role|unexpected role/i, "set compat.mergeRoles: true"],
-  [/call.?id[^]*\b9\b/i, 'set compat.toolIds: "mistral9"'],
-  [/content[^]*(?:null|none|string)/i, 'set compat.emptyContent: "empty"'],
+  [/reasoning_effort/i, "leave thinking unset"],
+  [/reasoning[^]*(pass|missing|must)/i, 'set compat.echoReasoning: "always"'],
+  [/reasoning/i, 'set compat.echoReasoning: "never"'],
+  [/alternat|after role/i, "set compat.mergeRoles: true"],
+  [/call id/i, 'set compat.toolIds: "mistral9"'],
 ];
 
 function encode(request: DialectRequest): EncodedRequest {

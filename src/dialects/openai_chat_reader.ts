@@ -15,7 +15,6 @@ import {
   objectOf,
   rejectStranger,
   says,
-  setKey,
   textOf,
 } from "../provider/read.ts";
 
@@ -135,17 +134,10 @@ export class ChatReader implements EventReader {
   #piece(piece: unknown): number {
     if (typeof piece === "string") return this.#text(piece);
     if (!isObject(piece)) return 0;
-    switch (piece.type) {
-      case "text":
-        return this.#text(textOf(piece.text));
-      case "thinking": {
-        const { thinking } = piece;
-        const texts = Array.isArray(thinking) ? thinking.map((part) => isObject(part) ? textOf(part.text) : "") : [];
-        return this.#thinking(textOf(thinking) || texts.join(""));
-      }
-      default:
-        return 0;
-    }
+    const { type, text, thinking } = piece;
+    if (type === "text") return this.#text(textOf(text));
+    if (type !== "thinking") return 0;
+    return this.#thinking([thinking].flat().map((part) => textOf(isObject(part) ? part.text : part)).join(""));
   }
 
   #reasoning(part: Json): number {
@@ -178,10 +170,8 @@ export class ChatReader implements EventReader {
       this.#details.push(record);
       return;
     }
-    for (const [key, value] of Object.entries(record)) {
-      if (key === "text" || key === "summary") last[key] = textOf(last[key]) + textOf(value);
-      else if (value !== null) setKey(last, key, value);
-    }
+    const text = textOf(last.text) + textOf(record.text), summary = textOf(last.summary) + textOf(record.summary);
+    Object.assign(last, record, text && { text }, summary && { summary });
   }
 
   /** A fragment of a call (quirks O-50…O-80). */
@@ -205,13 +195,12 @@ export class ChatReader implements EventReader {
     if (id !== "" && (isNew || !this.#byId.has(id))) this.#byId.set(id, call);
     this.#last = call;
 
-    const before = call.name, extra = extraOf(about, CALL_KEYS, call.extra);
+    const before = call.name, extra = call.extra ?? extraOf(about, CALL_KEYS);
     if (name.startsWith(before)) call.name = name;
     else if (!call.begun && before.length < 256) call.name += name;
     if (isNew || (call.id === "" && id !== "") || call.name !== before || extra !== call.extra) {
       call.id ||= id;
-      if (extra !== undefined) call.extra = extra;
-      sink.call(call, { id: call.id, name: call.name, ...(extra && { extra }) });
+      sink.call(call, { id: call.id, name: call.name, ...(extra && { extra: call.extra = extra }) });
     }
     if (input !== "") {
       call.begun ||= input.trim() !== "";
@@ -229,7 +218,7 @@ export class ChatReader implements EventReader {
     const complete = this.#sink.inputComplete(call);
     const elsewhere = index !== undefined && index !== call.index;
     let begins: boolean;
-    if (known) begins = elsewhere && name !== "" && (name !== call.name || (complete && input !== ""));
+    if (known) begins = elsewhere && name !== "" && (complete || name !== call.name);
     else if (name === "") begins = complete && input !== "" && (index === undefined ? id !== "" : elsewhere);
     // Some repeat the name in a last fragment without arguments (quirk O-61).
     else if (complete) begins = id !== "" || name !== call.name || input !== "";

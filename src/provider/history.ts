@@ -160,9 +160,6 @@ export function readHistory(request: DialectRequest, rules: HistoryRules): Histo
     }
     if (said.length > 0) add({ role: "user", results: [], content: said });
   }
-  if (turns.length === 0) {
-    throw new TypeError("Cannot send the conversation: it holds nothing but system texts and blanks");
-  }
   return { system: systemTexts.join("\n\n"), turns, tools: toolsOf(request, names) };
 }
 

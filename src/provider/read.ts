@@ -12,6 +12,8 @@ export type Json = Record<string, unknown>;
 
 /** What a dialect does with the JSON that {@linkcode createDecoder} finds. */
 export interface EventReader {
+  /** Key that only events of another protocol have. */
+  readonly foreignKey?: string;
   /** Reads one event that reports no error; `true` at the protocol's own end. */
   take(event: Json): boolean;
   /** Reads `[DONE]`; `true` if reading may stop there. */
@@ -34,13 +36,13 @@ const ERROR_KEYS = ["detail", "error_message", "error_type", "errors"];
  * @param reader Given all else.
  */
 export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
+  function check(value: unknown): Json | undefined {
+    const report = Array.isArray(value) ? value[0] : value;
+    if (isObject(report) && says(report.error)) sink.fail(value);
+    return isObject(value) ? value : undefined;
+  }
   function take(value: unknown): boolean {
-    if (!isObject(value)) {
-      if (Array.isArray(value) && isObject(value[0]) && says(value[0].error)) sink.fail(value);
-      return sink.violation("an event is no JSON object");
-    }
-    if (says(value.error)) sink.fail(value);
-    return reader.take(value);
+    return reader.take(check(value) ?? sink.violation("an event is no JSON object"));
   }
   function isEnd(line: string): boolean {
     return line.length < 99 && line.trim() === "[DONE]";
@@ -64,13 +66,13 @@ export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
       return false;
     },
     document(value) {
-      if (!isObject(value)) return Array.isArray(value) && take(value);
-      for (const reply of [value, value.data, value.result, value.response]) {
-        if (!isObject(reply)) continue;
-        if (says(reply.error)) sink.fail(reply);
-        if (reader.document(reply)) return true;
+      const document = check(value);
+      if (document === undefined) return false;
+      for (const part of [document, document.data, document.result, document.response]) {
+        const reply = check(part);
+        if (reply !== undefined && reader.document(reply)) return true;
       }
-      rejectStranger(sink, value);
+      rejectStranger(sink, document, reader.foreignKey);
       return false;
     },
   };
@@ -82,8 +84,8 @@ export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
  *
  * @throws What {@linkcode MessageSink.violation} and {@linkcode MessageSink.fail} throw.
  */
-export function rejectStranger(sink: MessageSink, value: Json): void {
-  if (value.choices || EVENT_TYPE.test(textOf(value.type))) {
+export function rejectStranger(sink: MessageSink, value: Json, foreignKey: string = ""): void {
+  if (value[foreignKey] || EVENT_TYPE.test(textOf(value.type))) {
     sink.violation("it speaks another protocol, look at the option dialect");
   }
   if (
@@ -107,19 +109,24 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A string that holds content: `""` if it is absent; losing any other value would lose a part of the reply. */
+/** A string that holds content; `""` if it is absent. */
 export function contentOf(sink: MessageSink, value: unknown, what: string): string {
-  return typeof value === "string" ? value : value ? sink.violation(`${what} is no string`) : "";
+  return typeof value === "string" ? value : absent(sink, value, what) ?? "";
 }
 
-/** An object that holds content; `undefined` if it is absent. */
+/** An object that holds content. */
 export function objectOf(sink: MessageSink, value: unknown, what: string): Json | undefined {
-  return isObject(value) ? value : value ? sink.violation(`${what} is no object`) : undefined;
+  return isObject(value) ? value : absent(sink, value, what);
 }
 
 /** A list that holds content; empty if it is absent. */
 export function listOf(sink: MessageSink, value: unknown, what: string): readonly unknown[] {
-  return Array.isArray(value) ? value : value ? sink.violation(`${what} is no list`) : [];
+  return Array.isArray(value) ? value : absent(sink, value, what) ?? [];
+}
+
+/** What has the wrong type must at least be nothing: to pass over content would be to lose it. */
+function absent(sink: MessageSink, value: unknown, what: string): undefined {
+  if (value) sink.violation(`the type of ${what} is wrong`);
 }
 
 /** Arguments of a call as JSON text: some servers send the object itself (quirk O-64). */
@@ -133,25 +140,11 @@ export function argumentsOf(sink: MessageSink, value: unknown): string {
   }
 }
 
-/** Sets a key that the endpoint chose: by plain assignment `__proto__` would become a prototype. */
-export function setKey(target: Json, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
-}
-
-/**
- * Collects the vendor keys of a call (rule R-13).
- *
- * @param call The call as it came.
- * @param known Keys that the protocol defines.
- * @param extra What was collected before; it is added to.
- */
-export function extraOf(call: Json, known: ReadonlySet<string>, extra?: Json): Json | undefined {
-  let found = extra;
-  for (const key of Object.keys(call)) {
-    const value = call[key];
-    if (!known.has(key) && value !== null && value !== undefined) setKey(found ??= {}, key, value);
-  }
-  return found;
+/** Vendor keys of a call, which go back with it (rule R-13); `undefined` if it has none. */
+export function extraOf(call: Json, known: ReadonlySet<string>): Json | undefined {
+  const extra = Object.entries(call).filter(([key, value]) => value !== null && !known.has(key));
+  // The endpoint chose the keys: by assignment `__proto__` would become a prototype.
+  return extra.length > 0 ? Object.fromEntries(extra) : undefined;
 }
 
 /** Decides which of several finish words counts: the first that is no plain stop (quirk O-35), and an output limit above all. */
@@ -171,62 +164,36 @@ export class FinishWord {
   take(value: unknown): void {
     const word = contentOf(this.#sink, value, "the finish word");
     if (word === "") return;
-    const reason = meaningOf(word) ?? this.#sink.fail(word);
+    const reason = MEANINGS.find(([pattern]) => pattern.test(word))?.[1] ?? this.#sink.fail(word);
     if (this.reason !== undefined && this.reason !== this.plain && reason !== "max_tokens") return;
     this.reason = reason === "end_turn" ? this.plain : reason;
     this.#sink.stop(this.reason, word.slice(0, 64).toWellFormed());
   }
 }
 
-/** Meaning of a finish word of any dialect, for gateways mix them; `undefined` for a failure (quirks O-36, O-37, A-25). */
-function meaningOf(word: string): StopReason | undefined {
-  switch (word.toLowerCase()) {
-    case "stop":
-    case "end":
-    case "end_turn":
-    case "eos":
-    case "eos_token":
-      return "end_turn";
-    case "length":
-    case "max_tokens":
-    case "model_length":
-    case "model_context_window_exceeded":
-      return "max_tokens";
-    case "tool_calls":
-    case "tool_use":
-    case "function_call":
-      return "tool_use";
-    case "content_filter":
-    case "sensitive":
-    case "safety":
-    case "refusal":
-      return "refusal";
-    case "stop_sequence":
-      return "stop_sequence";
-    case "pause_turn":
-      return "pause_turn";
-    case "abort":
-    case "error":
-    case "network_error":
-    case "insufficient_system_resource":
-      return undefined;
-    default:
-      return "other";
-  }
-}
+/** Words of all dialects, for gateways mix them (quirks O-36, O-37, A-25); without a meaning: failures. */
+const MEANINGS: readonly (readonly [RegExp, StopReason?])[] = [
+  [/abort|error|insufficient/i],
+  [/^(stop|end|end_turn|eos|eos_token)$/i, "end_turn"],
+  [/length|max_\w*tokens|window/i, "max_tokens"],
+  [/^(tool_|function_)/i, "tool_use"],
+  [/filter|sensitive|safety|refusal/i, "refusal"],
+  [/^stop_sequence$/i, "stop_sequence"],
+  [/^pause_turn$/i, "pause_turn"],
+  [/^/, "other"],
+];
+
+/** What an endpoint may say to a request that it does not understand, and what to do then. */
+export type Hints = readonly (readonly [RegExp, string])[];
 
 /**
  * Finds the hint for an HTTP error.
  *
- * @param hints What the endpoint may say to a request that it does not understand, and what to do then.
+ * @param hints Hints of the dialect.
  * @param status HTTP status.
  * @param text What the endpoint said.
  */
-export function findHint(
-  hints: readonly (readonly [RegExp, string])[],
-  status: number,
-  text: string,
-): string | undefined {
+export function findHint(hints: Hints, status: number, text: string): string | undefined {
   if (status === 404 || status === 405) {
     return /model/i.test(text) ? "look at the model name" : "look at the base URL: its path may lack or double /v1";
   }
