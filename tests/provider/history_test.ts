@@ -1,0 +1,202 @@
+/** What every encoder is given: a conversation in the order of the wire. */
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Conversation } from "../../src/model/conversation.ts";
+import type { ContentBlock, Message } from "../../src/model/message.ts";
+import type { DialectRequest } from "../../src/provider/dialect.ts";
+import {
+  type History,
+  type HistoryRules,
+  type Provenance,
+  readHistory,
+  thinkingBudget,
+} from "../../src/provider/history.ts";
+import { replied, results, said, tool, use } from "../dialects/encoding.ts";
+
+function read(
+  messages: readonly Message[],
+  rules: Partial<HistoryRules> = {},
+  options: Partial<DialectRequest> = {},
+): History {
+  const conversation = Conversation.fromJSON({ version: 1, messages });
+  return readHistory({ conversation, model: "m", maxTokens: 1, tools: [], compat: {}, ...options }, {
+    dialect: "d",
+    keeps: () => true,
+    wireId: (id, n) => n === undefined ? id : `new${n}`,
+    unique: "turn",
+    merge: false,
+    ...rules,
+  });
+}
+
+/** One line a turn: what a reader can take in at a glance. */
+function shown({ turns }: History): string[] {
+  return turns.map((turn) =>
+    turn.role === "user"
+      ? ["user", ...turn.results.map(({ id, result }) => `${id}=${result}`), ...turn.content.map(show)].join(" | ")
+      : ["reply", ...turn.blocks.map(show)].join(" | ")
+  );
+}
+
+function show(block: { type: string; text?: string; id?: string; name?: string; input?: string }): string {
+  return block.type === "tool_use" ? `${block.name}#${block.id}${block.input}` : block.text ?? block.type;
+}
+
+const HI = said("user", "hi");
+
+Deno.test("readHistory puts results right behind their calls, in call order", () => {
+  const history = read([
+    HI,
+    replied(use("a", "f"), use("b", "f")),
+    said("user", "wait"),
+    results(["b", "2"], ["a", "1"]),
+  ]);
+  assertEquals(shown(history), ["user | hi", "reply | f#a{} | f#b{}", "user | a=1 | b=2", "user | wait"]);
+});
+
+Deno.test("readHistory answers calls that nobody answered", () => {
+  const history = read([HI, replied(use("a", "f"), use("b", "f")), results(["b", "2"])]);
+  assertEquals(shown(history).at(-1), "user | a=error: no result: interrupted | b=2");
+});
+
+Deno.test("readHistory drops results without a call, and second results", () => {
+  const history = read([HI, results(["x", "?"]), replied(use("a", "f")), results(["a", "1"], ["a", "2"], ["y", "?"])]);
+  assertEquals(shown(history), ["user | hi", "reply | f#a{}", "user | a=1"]);
+});
+
+Deno.test("readHistory gives results under a repeated id to the newest turn, and in order within a turn", () => {
+  const history = read([
+    HI,
+    replied(use("a", "f")),
+    replied(use("a", "f"), use("a", "g")),
+    results(["a", "1"], ["a", "2"]),
+  ]);
+  assertEquals(shown(history), [
+    "user | hi",
+    "reply | f#a{}",
+    "user | a=error: no result: interrupted",
+    "reply | f#a{} | g#new1{}",
+    "user | a=1 | new1=2",
+  ]);
+});
+
+Deno.test("readHistory keeps ids unique over the conversation where the protocol wants that", () => {
+  const turn = [replied(use("a", "f")), results(["a", "x"])];
+  const history = read([HI, ...turn, ...turn, replied(use("new1", "f"))], { unique: "conversation" });
+  assertEquals(shown(history).slice(1), [
+    "reply | f#a{}",
+    "user | a=x",
+    "reply | f#new1{}",
+    "user | new1=x",
+    "reply | f#new2{}",
+    "user | new2=error: no result: interrupted",
+  ]);
+});
+
+Deno.test("readHistory marks errors in words, once, and says where a tool was silent", () => {
+  const calls = ["a", "b", "c", "d"].map((id) => use(id, "f"));
+  const history = read([
+    HI,
+    replied(...calls),
+    results(["a", "boom", true], ["b", "error: x", true], ["c", " \n"], ["d", "", true]),
+  ]);
+  assertEquals(shown(history).at(-1), "user | a=error: boom | b=error: x | c=(no output) | d=error: (no output)");
+});
+
+Deno.test("readHistory drops turns in which nothing is left", () => {
+  const thought: ContentBlock = { type: "thinking", text: "t", signature: "s" };
+  const history = read([said("user", " "), replied(thought, "\n"), replied(), HI, replied("  ", use("a", "f"))]);
+  assertEquals(shown(history).slice(0, 2), ["user | hi", "reply |    | f#a{}"]);
+});
+
+Deno.test("readHistory joins neighbours of one role if told so", () => {
+  const history = read(
+    [said("user", "a"), said("user", "b"), replied("c"), replied(use("i", "f")), said("user", "d")],
+    {
+      merge: true,
+    },
+  );
+  assertEquals(shown(history), ["user | a | b", "reply | c | f#i{}", "user | i=error: no result: interrupted | d"]);
+});
+
+Deno.test("readHistory joins system texts with a blank line, wherever they stand", () => {
+  assertEquals(read([HI, said("system", "a", " ", "b"), replied("x"), said("system", "c")]).system, "a\n\nb\n\nc");
+});
+
+Deno.test("readHistory cleans names, and cuts them", () => {
+  const history = read([HI, replied(use("a", "é.b"), use("b", "x".repeat(99)), use("c", ""))]);
+  assertEquals(shown(history)[1], `reply | __b#a{} | ${"x".repeat(64)}#b{} | _#c{}`);
+  assertEquals(history.tools.map(({ name }) => name), ["__b", "x".repeat(64), "_"]);
+});
+
+Deno.test("readHistory sends raw arguments, nothing as {}, and wraps what is no object", () => {
+  const inputs = ['{ "n": 12345678901234567890 }', "", "null", '{"a"', '"{}"', "[]"];
+  const history = read([HI, replied(...inputs.map((input, i) => use(`${i}`, "f", input)))]);
+  const [, reply] = history.turns;
+  assert(reply?.role === "assistant");
+  assertEquals(reply.blocks.map((block) => block.type === "tool_use" && block.input), [
+    '{ "n": 12345678901234567890 }',
+    "{}",
+    "{}",
+    '{"INVALID_JSON":"{\\"a\\""}',
+    "{}",
+    '{"INVALID_JSON":"[]"}',
+  ]);
+});
+
+Deno.test("readHistory cuts invalid arguments without cutting a character", () => {
+  const history = read([HI, replied(use("a", "f", `${"x".repeat(999)}😀`, { invalid: true }))]);
+  assertEquals(shown(history)[1], `reply | f#a{"INVALID_JSON":"${"x".repeat(999)}\ufffd"}`);
+});
+
+Deno.test("readHistory tells where reasoning comes from, and whether its turn is the running one", () => {
+  const seen: Provenance[] = [];
+  const thought: ContentBlock = { type: "thinking", text: "t" };
+  const by = (dialect: string, model: string): Message => ({
+    ...replied(thought, use("a", "f")),
+    origin: { dialect, model },
+  });
+  read([HI, by("d", "m"), HI, by("d", "m"), results(["a", "x"]), by("d", "other"), by("e", "m"), replied(thought)], {
+    keeps: (_block, from) => {
+      seen.push(from);
+      return true;
+    },
+  });
+  assertEquals(seen.map(({ ours, foreign, current }) => [ours, foreign, current].map(Number).join("")), [
+    "100",
+    "101",
+    "011",
+    "011",
+    "001",
+  ]);
+});
+
+Deno.test("readHistory declares the given tools, else the called names, once each", () => {
+  const called = [HI, replied(use("a", "f"), use("b", "f"), use("c", "g"))];
+  const empty = { type: "object", properties: {} };
+  assertEquals(read(called).tools, [{ name: "f", schema: empty }, { name: "g", schema: empty }]);
+  const given = tool("h", { properties: { a: {} } });
+  assertEquals(read(called, {}, { tools: [given] }).tools, [
+    { name: "h", description: "About h", schema: { type: "object", properties: { a: {} } } },
+  ]);
+});
+
+Deno.test("readHistory refuses a tool choice that no given tool satisfies", () => {
+  for (const toolChoice of ["required", { name: "f" }] as const) {
+    assertThrows(() => read([HI, replied(use("a", "f"))], {}, { toolChoice }), TypeError, "toolChoice");
+    read([HI], {}, { toolChoice, tools: [tool("f")] });
+  }
+});
+
+Deno.test("readHistory is linear in calls under one id", () => {
+  const calls = Array.from({ length: 20_000 }, () => use("same", "f"));
+  const history = read([HI, replied(...calls), results(...calls.map(() => ["same", "x"] as [string, string]))]);
+  const last = history.turns.at(-1);
+  assert(last?.role === "user" && last.results.every(({ result }) => result === "x"));
+});
+
+Deno.test("thinkingBudget knows levels and numbers, and nothing else", () => {
+  assertEquals((["low", "medium", "high", { budgetTokens: 7 }] as const).map(thinkingBudget), [1024, 4096, 16384, 7]);
+  for (const odd of ["max", "__proto__", {}, { budgetTokens: -1 }, { budgetTokens: NaN }]) {
+    assertThrows(() => thinkingBudget(odd as never), RangeError, "thinking");
+  }
+});
