@@ -57,3 +57,20 @@ export type {
 export type { BlockMeta, Receiver } from "./src/provider/receiver.ts";
 export { openAiChat } from "./src/dialects/openai_chat.ts";
 export { anthropicMessages } from "./src/dialects/anthropic_messages.ts";
+export { Agent } from "./src/agent/agent.ts";
+export type { AgentOptions, Decision, RunResult } from "./src/agent/options.ts";
+export { run, type RunOptions } from "./src/agent/run.ts";
+export { probe, type ProbeCheck, type ProbeOptions, type ProbeReport } from "./src/agent/probe.ts";
+export { probeToolCalling } from "./src/agent/probe_tool_calling.ts";
+export {
+  advertise,
+  invokeSkill,
+  loadSkills,
+  loadSkillTool,
+  mergeSkills,
+  parseSkill,
+  type ParseSkillOptions,
+  type Skill,
+  type SkillEntry,
+  type SkillFs,
+} from "./src/skills/skill.ts";
