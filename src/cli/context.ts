@@ -24,6 +24,8 @@ export interface Context extends CommandLine {
   progress: Progress;
   /** Aborted by a signal, or when nobody reads standard output any more. */
   signal: AbortSignal;
+  /** Aborts it. */
+  stop(reason: unknown): void;
   /** Takes over Ctrl-C while a conversation decides what it means. */
   onInterrupt?: (() => void) | undefined;
   /** Host and port of the endpoint, once it is known; errors name it. */

@@ -127,14 +127,16 @@ async function providerOptions(context: Context, ready: Ready): Promise<Omit<Pro
 }
 
 async function chooseFetch(
-  { progress }: Context,
+  context: Context,
   { host, options, apiKey }: { host: string; options: Options; apiKey: string | undefined },
 ): Promise<typeof fetch | undefined> {
+  const { progress } = context;
+  const { "dry-run": isDry, record, replay } = options;
   let fetcher: typeof fetch | undefined;
-  if (options.replay !== undefined || options.record !== undefined) {
-    const { openRecording } = await import("./recording.ts");
+  if (isDry || record !== undefined || replay !== undefined) {
     const secrets = [apiKey ?? "", ...(options.header ?? []).map(([, value]) => value)];
-    fetcher = await openRecording({ replay: options.replay, record: options.record, secrets });
+    if (isDry) return (await import("./dry_run.ts")).dryFetch(context, secrets);
+    fetcher = await (await import("./recording.ts")).recordedFetch({ record, replay, secrets });
   }
   return progress.isOn ? progress.watch(fetcher ?? fetch, host) : fetcher;
 }

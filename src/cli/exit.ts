@@ -29,6 +29,8 @@ const STATUS: Record<PawlErrorCode, number> = {
   invalid_session: 3,
 };
 
+/** The endpoint wants another key. */
+const EXIT_REFUSED = 3;
 /** Exit status of a command line that cannot be used. */
 export const EXIT_USAGE = 2;
 /** What a shell reports for a program whose reader went away. */
@@ -62,6 +64,13 @@ export class Interruption extends CliError {
   /** @param signal Which signal it was; Ctrl-C is `SIGINT`. */
   constructor(signal: "SIGINT" | "SIGTERM") {
     super("aborted", `Stopped by ${signal}`, { exit: signal === "SIGINT" ? 130 : 143 });
+  }
+}
+
+/** The reason of an abort because all has been done that was asked for, as with `--dry-run`. */
+export class Finished extends CliError {
+  constructor() {
+    super("finished", "All is done", { exit: 0 });
   }
 }
 
@@ -99,27 +108,29 @@ export interface ErrorJson {
  * @param host Host and port of the endpoint, added where the library may not name them.
  */
 export function describeError(error: unknown, host?: string): ErrorJson {
-  const told = { type: "error" as const, retryable: false, partial: partialOf(error) };
+  const partial = partialOf(error);
   if (isPawlError(error)) {
     const { code, status, retryable, retryAfterMs } = error;
     const where = host !== undefined && (code === "unreachable" || code === "http_status") ? ` (${host})` : "";
     return {
-      ...told,
+      type: "error",
       code,
       message: error.message + where,
       ...status !== undefined && { status },
       retryable,
       ...retryAfterMs !== undefined && { retryAfterMs },
-      exit: status === 401 || status === 403 ? 3 : STATUS[code],
+      exit: status === 401 || status === 403 ? EXIT_REFUSED : STATUS[code],
+      partial,
     };
   }
-  const message = firstLine(error);
-  if (error instanceof CliError) return { ...told, code: error.code, message, exit: error.exit };
-  if (error instanceof Deno.errors.NotCapable) return { ...told, code: "permission", message, exit: STATUS.permission };
-  if (error instanceof TypeError || error instanceof RangeError) {
-    return { ...told, code: "usage", message, exit: EXIT_USAGE };
-  }
-  return { ...told, code: "internal", message, exit: 1 };
+  const [code, exit] = error instanceof CliError
+    ? [error.code, error.exit]
+    : error instanceof Deno.errors.NotCapable
+    ? ["permission", STATUS.permission]
+    : error instanceof TypeError || error instanceof RangeError
+    ? ["usage", EXIT_USAGE]
+    : ["internal", 1];
+  return { type: "error", code, message: firstLine(error), retryable: false, exit, partial };
 }
 
 function firstLine(error: unknown): string {

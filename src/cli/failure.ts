@@ -2,7 +2,7 @@
  * How a failure is told.
  * @module
  */
-import { describeError, type ErrorJson, EXIT_CLOSED_PIPE, type PartialJson } from "./exit.ts";
+import { ClosedPipe, describeError, type ErrorJson, Finished, type PartialJson } from "./exit.ts";
 import { describeUsage } from "./tally.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -20,7 +20,7 @@ export interface FailureOptions {
 /** Tells a failure: a line on standard error, the work done so far below it. Returns the exit status. */
 export function tellFailure(terminal: Terminal, error: unknown, options: FailureOptions = {}): number {
   const failure = describeError(error, options.host);
-  if (failure.exit === EXIT_CLOSED_PIPE) return failure.exit;
+  if (error instanceof ClosedPipe || error instanceof Finished) return failure.exit;
   const partial = hasWork(failure.partial) ? failure.partial : options.partial ?? failure.partial;
   terminal.endOut();
   terminal.line(`error: ${failure.code}: ${failure.message}`, "red");
@@ -37,7 +37,7 @@ function tellPartial(terminal: Terminal, partial: PartialJson, isShown: boolean)
   if (!hasWork(partial)) return;
   const { text, iterations, toolCalls, usage } = partial;
   if (iterations > 0 && !terminal.quiet) {
-    terminal.line(`done so far: ${iterations} replies, ${toolCalls} tool calls; ${describeUsage(usage)}`);
+    terminal.line(`done so far: replies: ${iterations}, tool calls: ${toolCalls}, ${describeUsage(usage)}`);
   }
-  if (text !== "" && !isShown) terminal.line(`the reply so far:\n${text}`);
+  if (text !== "" && !isShown) terminal.line(`the text so far:\n${text}`);
 }

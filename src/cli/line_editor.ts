@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 /** Lines of one paste come within a moment; nobody types that fast. */
 const TOGETHER_MS = 30;
 
-/** What came of reading a message: its text, Ctrl-C on an empty line, or the end of input. */
+/** What came of reading a message: its text, Ctrl-C, or the end of input. */
 export type Entry = { text: string } | "interrupt" | "end";
 
 /** Reads messages. The terminal is in raw mode only while one is read, so that Ctrl-C is a signal at all other times. */
@@ -66,15 +66,8 @@ export class LineEditor {
         clearTimeout(timer);
         timer = setTimeout(onPause, TOGETHER_MS);
       });
-      line.on("SIGINT", () => {
-        if (line.line === "" && lines.length === 0) return finish("interrupt");
-        lines.length = 0;
-        clearTimeout(timer);
-        line.write(null, { ctrl: true, name: "e" });
-        line.write(null, { ctrl: true, name: "u" });
-        line.setPrompt(prompt);
-        line.prompt();
-      });
+      // What has been typed is given up; it stays on the screen, as in a shell.
+      line.on("SIGINT", () => finish("interrupt"));
       line.on("close", () => finish("end"));
       signal.addEventListener("abort", onAbort);
       line.prompt();

@@ -44,7 +44,15 @@ export async function main(args: readonly string[], entry: string): Promise<numb
   }
   const terminal = makeTerminal(line.options);
   const progress = new Progress(terminal);
-  const context: Context = { ...line, terminal, progress, signal: stop.signal, entry, args };
+  const context: Context = {
+    ...line,
+    terminal,
+    progress,
+    signal: stop.signal,
+    stop: (reason) => stop.abort(reason),
+    entry,
+    args,
+  };
   const release = watchSignals(context, stop);
   const json = wantsJson(args);
   let status: number;
