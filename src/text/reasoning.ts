@@ -102,7 +102,11 @@ export class ReasoningSplitter {
   /** An odd number of backticks so far on this line. */
   #odd = false;
 
-  /** @param sink Told what is found, during `push` and `flush`. */
+  /**
+   * Starts outside thoughts, at the beginning of a line.
+   *
+   * @param sink Told what is found, during `push` and `flush`.
+   */
   constructor(sink: SplitSink) {
     this.#sink = sink;
   }
@@ -112,7 +116,11 @@ export class ReasoningSplitter {
     return this.#name === "" && this.#held === "";
   }
 
-  /** @param delta More text of the message. */
+  /**
+   * Reads on.
+   *
+   * @param delta More text of the message.
+   */
   push(delta: string): void {
     if (this.#held !== "") {
       delta = this.#held + delta;

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { ReasoningSplitter, stripReasoning } from "../../src/text/reasoning.ts";
+import { assertQuick, flood, type Random, seeded } from "./support.ts";
 
 // ---------------------------------------------------------------- stripReasoning
 
@@ -43,7 +44,7 @@ function slowStrip(text: string): string {
 }
 
 Deno.test("stripReasoning agrees with rig's rules on random text", () => {
-  const random = generator(7);
+  const random = seeded(7);
   const pieces = ["<think>", "</think>", "<thi", "nk>", "</", "<", "a", " ", "\n"];
   for (let round = 0; round < 50_000; round++) {
     const text = Array.from({ length: random(12) }, () => pieces[random(pieces.length)]!).join("");
@@ -372,15 +373,6 @@ class Reference {
   }
 }
 
-/** Random integers below a bound, the same in every run. */
-function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return function (below) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor(state / 2 ** 32 * below);
-  };
-}
-
 // deno-fmt-ignore
 const HARD = [
   "<think>", "</think>", "<think>", "</think>", "<THINK>", "</Think>", "<thinking>", "</thinking>", "<thought>", "</thought>",
@@ -389,13 +381,13 @@ const HARD = [
   "\t", "a", "b c", '"', "'", '"', "“", "”", "‘", "’", "«", "»", "„", "\u{1f600}", "\ud83d",
 ];
 
-function randomText(random: (below: number) => number, most: number): string {
+function randomText(random: Random, most: number): string {
   // A handful of pieces per text, so that they meet often.
   const pieces = Array.from({ length: 1 + random(7) }, () => HARD[random(HARD.length)]!);
   return Array.from({ length: random(most) }, () => pieces[random(pieces.length)]!).join("");
 }
 
-function randomChunks(random: (below: number) => number, text: string): string[] {
+function randomChunks(random: Random, text: string): string[] {
   const chunks: string[] = [];
   const longest = 1 + random(random(4) === 0 ? 40 : 6);
   for (let i = 0; i < text.length;) chunks.push(text.slice(i, i += 1 + random(longest)));
@@ -403,7 +395,7 @@ function randomChunks(random: (below: number) => number, text: string): string[]
 }
 
 Deno.test("ReasoningSplitter agrees with the reference on 200,000 random texts in random chunks", () => {
-  const random = generator(1);
+  const random = seeded(1);
   for (let round = 0; round < 200_000; round++) {
     const text = randomText(random, 14);
     const native = random(4) === 0;
@@ -415,7 +407,7 @@ Deno.test("ReasoningSplitter agrees with the reference on 200,000 random texts i
 });
 
 Deno.test("ReasoningSplitter agrees with the reference when it is flushed in mid-message", () => {
-  const random = generator(2);
+  const random = seeded(2);
   for (let round = 0; round < 60_000; round++) {
     const reference = new Reference();
     const { told, splitter } = recorder();
@@ -431,7 +423,7 @@ Deno.test("ReasoningSplitter agrees with the reference when it is flushed in mid
 });
 
 Deno.test("ReasoningSplitter never holds more than a tag", () => {
-  const random = generator(3);
+  const random = seeded(3);
   for (let round = 0; round < 20_000; round++) {
     const { splitter, length } = recorder();
     let text = "";
@@ -447,16 +439,6 @@ Deno.test("ReasoningSplitter never holds more than a tag", () => {
 });
 
 // ---------------------------------------------------------------- cost
-
-const MEBIBYTE = 1 << 20;
-
-/** On a mebibyte anything quadratic takes many seconds, anything linear some hundredths of one. */
-function assertQuick(what: string, run: () => void): void {
-  const start = performance.now();
-  run();
-  const ms = performance.now() - start;
-  assert(ms < 2000, `${ms} ms for ${what}`);
-}
 
 const FLOODS = [
   "<",
@@ -474,19 +456,19 @@ const FLOODS = [
 ];
 
 Deno.test("stripReasoning is linear in whatever comes", () => {
-  for (const flood of [...FLOODS, "<think></think>", "<think>a"]) {
-    const text = flood.repeat(MEBIBYTE / flood.length);
-    assertQuick(JSON.stringify(flood), () => void stripReasoning(text));
-    assertQuick(JSON.stringify(flood), () => void stripReasoning(text + "</think>"));
+  for (const piece of [...FLOODS, "<think></think>", "<think>a"]) {
+    const text = flood(piece);
+    assertQuick(JSON.stringify(piece), () => void stripReasoning(text));
+    assertQuick(JSON.stringify(piece), () => void stripReasoning(text + "</think>"));
   }
 });
 
 Deno.test("ReasoningSplitter is linear in whatever comes, whole or character by character", () => {
   const sink = { text() {}, thinking() {}, endThinking() {}, retract() {} };
-  for (const flood of FLOODS) {
-    const text = flood.repeat(MEBIBYTE / flood.length);
+  for (const piece of FLOODS) {
+    const text = flood(piece);
     for (const chunks of [[text], ["<think>" + text], text]) {
-      assertQuick(JSON.stringify(flood), () => {
+      assertQuick(JSON.stringify(piece), () => {
         const splitter = new ReasoningSplitter(sink);
         for (const chunk of chunks) splitter.push(chunk);
         splitter.flush();
