@@ -82,19 +82,17 @@ export function recordFetch(
     };
     const sent = performance.now();
     const chunks: Chunk[] = [];
-    let head: RecordedExchange["response"];
     let isOver = false;
-    async function finish(end: string): Promise<void> {
+    async function finish(end: string, response?: Response): Promise<void> {
       if (isOver) return;
       isOver = true;
-      await write(JSON.stringify(
-        {
-          request,
-          ...(head && { response: head }),
-          chunks: cleanChunks(chunks, redact),
-          end,
-        } satisfies RecordedExchange,
-      ));
+      const exchange: RecordedExchange = {
+        request,
+        ...(response && { response: { status: response.status, headers: clean(response.headers) } }),
+        chunks: cleanChunks(chunks, redact),
+        end,
+      };
+      await write(JSON.stringify(exchange));
     }
 
     let response: Response;
@@ -104,10 +102,9 @@ export function recordFetch(
       await finish(init?.signal?.aborted ? "left" : connectionFailure(error, url).message.replace(/^.*: /, ""));
       throw error;
     }
-    head = { status: response.status, headers: clean(response.headers) };
     // Of a status beyond 599 no response can be made.
     if (!response.body || response.status > 599) {
-      await finish("complete");
+      await finish("complete", response);
       return response;
     }
     const reader = response.body.getReader();
@@ -121,14 +118,14 @@ export function recordFetch(
           }
         } catch (error) {
           const isEncoded = response.headers.has("content-encoding");
-          await finish(init?.signal?.aborted ? "left" : bodyFailure(error, isEncoded).code);
+          await finish(init?.signal?.aborted ? "left" : bodyFailure(error, isEncoded).code, response);
           throw error;
         }
-        await finish("complete");
+        await finish("complete", response);
         controller.close();
       },
       async cancel(reason) {
-        await Promise.all([finish("left"), reader.cancel(reason)]);
+        await Promise.all([finish("left", response), reader.cancel(reason)]);
       },
     }, { highWaterMark: 0 });
     return new Response(recorded, response);

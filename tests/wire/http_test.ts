@@ -147,7 +147,6 @@ Deno.test("Exchange: a connection that cannot be made or breaks before the head 
   ];
   for (const [words, protocol, bytes] of broken) {
     cases.push([words, async () => {
-      let error;
       const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
       const served = (async () => {
         const conn = await listener.accept();
@@ -155,7 +154,7 @@ Deno.test("Exchange: a connection that cannot be made or breaks before the head 
         await conn.write(utf8.encode(bytes));
         conn.close();
       })();
-      error = (await outcomeOf(exchangeWith(`${protocol}://127.0.0.1:${listener.addr.port}/p?q`))).error;
+      const { error } = await outcomeOf(exchangeWith(`${protocol}://127.0.0.1:${listener.addr.port}/p?q`));
       await served;
       listener.close();
       return error;
@@ -205,11 +204,12 @@ Deno.test("Exchange: needs the permission for one host and port, and nothing els
     await write(OK + "connection: close\r\n\r\ndata: a\n\n");
     return false;
   }, async ({ origin }) => {
+    const other = `127.0.0.1:${deadPort()}`;
     const here = new URL("exchanges.ts", import.meta.url).href;
     const code = `
       import { exchangeWith, outcomeOf } from ${JSON.stringify(here)};
       const good = await outcomeOf(exchangeWith("${origin}"));
-      const bad = await outcomeOf(exchangeWith("http://127.0.0.1:9/"));
+      const bad = await outcomeOf(exchangeWith("http://${other}/"));
       console.log(JSON.stringify([good.text, good.error, bad.error.code, bad.error.message]));`;
     const child = new Deno.Command(Deno.execPath(), {
       args: ["run", "--no-prompt", "--no-lock", `--allow-net=${origin.slice(7)}`, "--ext=ts", "-"],
@@ -223,12 +223,11 @@ Deno.test("Exchange: needs the permission for one host and port, and nothing els
     const { stdout, stderr } = await child.output();
     const text = new TextDecoder().decode(stdout);
     assert(text !== "", new TextDecoder().decode(stderr));
-    const flag = "--allow-net=127.0.0.1:9";
     assertEquals(JSON.parse(text), [
       "data: a\n\n",
       null,
       "permission",
-      `Cannot reach the endpoint: Deno needs ${flag}`,
+      `Cannot reach the endpoint: Deno needs --allow-net=${other}`,
     ]);
   });
 });
