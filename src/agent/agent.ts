@@ -5,8 +5,8 @@
 import type { Conversation } from "../model/conversation.ts";
 import type { AgentEvent } from "../model/event.ts";
 import type { Provider } from "../provider/provider.ts";
-import type { Receiver } from "../provider/receiver.ts";
-import { Run } from "./loop.ts";
+import { play, type Receiver } from "../provider/receiver.ts";
+import { batchesOf, stretches } from "./loop.ts";
 import { type AgentOptions, resolveOptions, type RunResult, type RunSettings } from "./options.ts";
 
 /**
@@ -47,7 +47,7 @@ import { type AgentOptions, resolveOptions, type RunResult, type RunSettings } f
  */
 export class Agent {
   readonly #provider: Provider;
-  readonly #options: RunSettings;
+  readonly #settings: RunSettings;
 
   /**
    * Makes an agent; nothing is sent yet.
@@ -59,7 +59,7 @@ export class Agent {
    */
   constructor(provider: Provider, options: AgentOptions = {}) {
     this.#provider = provider;
-    this.#options = resolveOptions(options);
+    this.#settings = resolveOptions(options);
   }
 
   /**
@@ -71,8 +71,13 @@ export class Agent {
    * @throws {PawlError} With the work done so far in `partial`.
    * @throws {TypeError} Another run uses the conversation.
    */
-  runStep(conversation: Conversation, receiver?: Receiver, options: { signal?: AbortSignal } = {}): Promise<RunResult> {
-    return drive(() => new Run(this.#provider, this.#options, conversation, options.signal), receiver);
+  runStep(
+    conversation: Conversation,
+    receiver: Receiver = {},
+    options: { signal?: AbortSignal } = {},
+  ): Promise<RunResult> {
+    const { signal } = options;
+    return play(batchesOf(stretches(this.#provider, this.#settings, { conversation, signal })), receiver, signal);
   }
 
   /**
@@ -88,50 +93,25 @@ export class Agent {
     conversation: Conversation,
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<AgentEvent, RunResult, undefined> {
-    const run = new Run(this.#provider, this.#options, conversation, options.signal);
+    const { signal } = options;
+    const run = stretches(this.#provider, this.#settings, { conversation, signal });
     try {
-      for (let part; (part = await run.next()) !== undefined;) {
-        for await (const batch of part) {
+      for (;;) {
+        const { value, done } = await run.next();
+        if (done) return value;
+        for await (const batch of value.batches) {
           for (const event of batch) {
-            run.see(event);
+            if (event.type === "message_complete") value.accept?.(event);
             yield event;
+            // Aborted while the caller held an event: the rest of its batch must not follow.
+            signal?.throwIfAborted();
           }
         }
       }
-      return run.result;
     } catch (error) {
-      throw run.fail(error);
+      throw await run.throw(error);
     } finally {
-      run.close();
+      await run.return(undefined as never);
     }
-  }
-}
-
-/**
- * Drives a run to its end and tells a receiver everything.
- *
- * @param start Makes the run.
- * @throws Whatever ended the run; `onError` has seen it, unless the receiver threw it.
- */
-export async function drive(start: () => Run, receiver: Receiver = {}): Promise<RunResult> {
-  let run: Run | undefined;
-  try {
-    run = start();
-    for (let part; (part = await run.next()) !== undefined;) {
-      for await (const batch of part) {
-        for (const event of batch) {
-          run.see(event);
-          const waiting = run.hand(receiver, event);
-          // Awaiting nothing would still cost a turn of the microtask queue for each delta.
-          if (waiting !== undefined) await waiting;
-        }
-      }
-    }
-    run.close();
-    return run.result;
-  } catch (caught) {
-    const error = run ? run.fail(caught) : caught;
-    if (!run?.isReceiverAtFault) await receiver.onError?.(error);
-    throw error;
   }
 }

@@ -5,6 +5,8 @@
 import { PawlError, type PawlErrorCode } from "../model/error.ts";
 import type { MessageCompleteEvent } from "../model/event.ts";
 import type { Message, Usage } from "../model/message.ts";
+import type { Provider } from "../provider/provider.ts";
+import { stripReasoning } from "../text/reasoning.ts";
 
 /** More calls in one reply are refused whole: rounds are bounded, and so is the work of one round (rig). */
 const MAX_CALLS = 32;
@@ -16,53 +18,43 @@ export function fault(code: PawlErrorCode, message: string, retryable = false): 
   return new PawlError(code, message, { retryable });
 }
 
-/** What {@linkcode judge} must know beside the reply. */
-export interface Circumstances {
-  /** Calls in the reply. */
-  calls: number;
-  /** Text of the reply and of paused turns before it, clean. */
-  text: string;
-  /** A tool function has started in this run: nothing more to say is an answer then (quirk A-23). */
-  hasActed: boolean;
-  /** The output limit that was sent. */
-  maxTokens: number;
-}
-
-/** The error that a reply amounts to, if it is one. The order of the checks is the contract's: length, refusal, calls, pause, end. */
+/**
+ * The error that a reply amounts to, if it is one. The order of the checks is the contract's: length, refusal, calls, pause, end.
+ *
+ * @param calls Number of calls in it.
+ * @param isAnswer It may end the run: there is text, or a tool has run and nothing more to say is an answer (quirk A-23).
+ * @param maxTokens The output limit that was sent.
+ */
 export function judge(
   { message, stopReason, rawStopReason, usage = {} }: MessageCompleteEvent,
-  { calls, text, hasActed, maxTokens }: Circumstances,
+  { calls, isAnswer, maxTokens }: { calls: number; isAnswer: boolean; maxTokens: number },
 ): PawlError | undefined {
   const isSilent = message.content.length === 0 && usage.outputTokens === 0;
-  let isOverflow = rawStopReason === "model_context_window_exceeded";
-  if (stopReason === "max_tokens") {
-    if (!isOverflow && !isSilent) {
-      return fault(
-        "output_limit",
-        `Cannot use the reply: it was cut off at the output limit, maxTokens is ${maxTokens}`,
-      );
-    }
-    isOverflow = true;
-  } else {
+  const isCut = stopReason === "max_tokens";
+  if (isCut && !isSilent && rawStopReason !== "model_context_window_exceeded") {
+    return fault("output_limit", `Cannot use the reply: it was cut off at maxTokens (${maxTokens})`);
+  }
+  if (!isCut) {
     if (stopReason === "refusal") return undefined;
     if (calls > MAX_CALLS) {
-      return fault(
-        "iteration_limit",
-        `Cannot run the calls of the reply: it holds ${calls}, at most ${MAX_CALLS} are run`,
-      );
+      return fault("iteration_limit", `Cannot run the calls of the reply: there are ${calls}, the cap is ${MAX_CALLS}`);
     }
     if (calls > 0 || stopReason === "pause_turn") return undefined;
-    isOverflow = isSilent && (usage.inputTokens ?? 0) >= FULL_PROMPT_TOKENS;
   }
-  if (isOverflow) return fault("context_overflow", "Cannot go on: the conversation fills the context of the model");
-  return hasActed || text !== ""
-    ? undefined
-    : fault("empty_reply", "Cannot use the reply: it has neither text nor calls", true);
+  if (isCut || (isSilent && usage.inputTokens! >= FULL_PROMPT_TOKENS)) {
+    return fault("context_overflow", "Cannot go on: the conversation fills the context of the model");
+  }
+  return isAnswer ? undefined : fault("empty_reply", "Cannot use the reply: it has neither text nor calls", true);
 }
 
 /** The text blocks of a message, joined with nothing. */
 export function textOf({ content }: Message): string {
   return content.map((block) => block.type === "text" ? block.text : "").join("");
+}
+
+/** The text to hand out. With `auto` the provider has parted reasoning from text already, and an answer may quote a tag. */
+export function cleanText({ thinkTags }: Pick<Provider, "thinkTags">, text: string): string {
+  return thinkTags === "off" ? stripReasoning(text) : text.trim();
 }
 
 /** Adds field by field; what is absent on both sides stays absent. */

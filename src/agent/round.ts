@@ -4,18 +4,9 @@
  */
 import type { AgentEvent } from "../model/event.ts";
 import type { ToolResultBlock, ToolUseBlock } from "../model/message.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Provider } from "../provider/provider.ts";
 import type { RunSettings } from "./options.ts";
 import { callTool, checkCall, failure, type Outcome, race, resultOf } from "./call_tool.ts";
-
-/** What a round needs beside its calls. */
-export interface RoundContext {
-  tools: ReadonlyMap<string, Tool>;
-  options: Pick<RunSettings, "decide" | "toolTimeoutMs" | "maxToolResultChars">;
-  /** Aborted when the run is stopped. */
-  signal: AbortSignal;
-  scrub: (text: string) => string;
-}
 
 /** The calls of one reply. Whenever it is left, {@linkcode Round.settle} has a true result for each of them. */
 export class Round {
@@ -23,23 +14,13 @@ export class Round {
   started = 0;
 
   readonly #calls: readonly ToolUseBlock[];
-  readonly #isRefused: boolean;
   /** Results of the first calls, in order. */
   readonly #results: ToolResultBlock[] = [];
   #isRunning = false;
 
-  /**
-   * @param calls At least one.
-   * @param isRefused The reply is a refusal: nothing runs.
-   */
-  constructor(calls: readonly ToolUseBlock[], isRefused: boolean) {
+  /** @param calls At least one. */
+  constructor(calls: readonly ToolUseBlock[]) {
     this.#calls = calls;
-    this.#isRefused = isRefused;
-  }
-
-  /** Each call has its result. */
-  get isAnswered(): boolean {
-    return this.#results.length === this.#calls.length;
   }
 
   /** Equal for rounds with the same names, inputs and results. */
@@ -50,12 +31,17 @@ export class Round {
   /**
    * Answers the calls in order. A tool that fails is an answer.
    *
+   * @param isRefused The reply is a refusal: nothing runs.
    * @throws What `decide` throws, and `signal.reason`.
    */
-  async *answer({ tools, options, signal, scrub }: RoundContext): AsyncGenerator<AgentEvent[], void, undefined> {
-    const { decide, toolTimeoutMs, maxToolResultChars: maxChars } = options;
+  async *answer(
+    provider: Provider,
+    { tools, decide, toolTimeoutMs, maxToolResultChars: maxChars }: RunSettings,
+    { signal, isRefused }: { signal: AbortSignal; isRefused: boolean },
+  ): AsyncGenerator<AgentEvent[], void, undefined> {
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
     for (const call of this.#calls) {
-      let ready = this.#isRefused ? "not run: the reply is a refusal" : checkCall(call, tools);
+      let ready = isRefused ? "not run: the reply is a refusal" : checkCall(call, byName);
       if (decide && typeof ready !== "string") ready = denial(await race(decide(call, { signal }), signal)) ?? ready;
       let outcome: Outcome;
       if (typeof ready === "string") outcome = failure(ready);
@@ -66,7 +52,7 @@ export class Round {
         this.started++;
         outcome = await callTool(ready, call, { signal, timeoutMs: ready.tool.timeoutMs ?? toolTimeoutMs });
       }
-      const result = resultOf(call, outcome, { maxChars, scrub });
+      const result = resultOf(call, outcome, { maxChars, scrub: (text) => provider.scrub(text) });
       this.#results.push(result);
       this.#isRunning = false;
       yield [{ type: "tool_result", call, result }];

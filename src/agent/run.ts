@@ -7,12 +7,11 @@ import { isPawlError } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import type { JsonSchema } from "../model/tool.ts";
 import type { Provider } from "../provider/provider.ts";
-import type { Receiver } from "../provider/receiver.ts";
+import { play, type Receiver } from "../provider/receiver.ts";
 import { excerpt } from "../text/error_text.ts";
 import { decodeJsonObject } from "../text/json_object.ts";
-import { drive } from "./agent.ts";
 import { misfits } from "./call_tool.ts";
-import { Run } from "./loop.ts";
+import { batchesOf, stretches } from "./loop.ts";
 import { type AgentOptions, resolveOptions, type RunResult } from "./options.ts";
 import { fault } from "./reply.ts";
 
@@ -68,7 +67,7 @@ const MAX_FINDINGS = 2000;
  * ```
  */
 export async function run(provider: Provider, options: RunOptions): Promise<RunResult> {
-  const { system, schema, validate, signal, receiver } = options;
+  const { system, schema, validate, signal, receiver = {} } = options;
   const settings = resolveOptions(options);
   if (!options.prompt?.length) throw new TypeError("Cannot run without a prompt");
   const conversation = new Conversation();
@@ -105,8 +104,6 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
     return await (validate ? validate(value, schema) : schema && misfits(schema, value)) ?? [];
   }
   const isChecked = schema !== undefined || validate !== undefined;
-  return await drive(
-    () => new Run(provider, settings, conversation, signal, isChecked ? review : undefined),
-    receiver,
-  );
+  const task = { conversation, signal, review: isChecked ? review : undefined };
+  return await play(batchesOf(stretches(provider, settings, task)), receiver, signal);
 }

@@ -124,7 +124,7 @@ Deno.test("Agent reports a cut reply as output_limit and runs nothing of it", as
     { tools: [tool("echo", () => assert(false) as never)] },
   );
   assertEquals(error.code, "output_limit");
-  assertStringIncludes(error.message, "maxTokens is 1000");
+  assertStringIncludes(error.message, "maxTokens (1000)");
   assertEquals([partial.text, partial.iterations, partial.toolCalls], ["I will", 1, 0]);
   assertEquals(partial.message?.content.length, 2);
   assertEquals(conversation.messages.length, 1);
@@ -381,24 +381,6 @@ Deno.test("Agent.runStep waits for a promise that a callback returns", async () 
   await new Agent(new FakeProvider([says("abcd")], "reply")).runStep(asks(), receiver);
 });
 
-Deno.test("Agent.runStep does not wait for a value that is no promise", async () => {
-  const turns: number[] = [];
-  for (const back of [undefined, "text", 5, { then: 1 }, Promise.resolve()]) {
-    let turn = 0;
-    let ticking = true;
-    const tick = (): void => void (ticking && (turn++, queueMicrotask(tick)));
-    const receiver: Receiver = {
-      onMessageStart: tick,
-      onContentDelta: (() => back) as Receiver["onContentDelta"] & object,
-      onMessageComplete: () => void (ticking = false),
-    };
-    await new Agent(new FakeProvider([says("abcd")], "reply")).runStep(asks(), receiver);
-    turns.push(turn);
-  }
-  assertEquals(turns.slice(0, 4), [1, 1, 1, 1]);
-  assert(turns[4]! > 1);
-});
-
 Deno.test("Agent.runStep ends with a receiver's own exception, closes the reply, and does not tell onError", async () => {
   const names = [
     "onMessageStart",
@@ -498,7 +480,7 @@ Deno.test("Agent sends the options of a call with every request, a forced choice
   ]);
   const none = await step([calls(["echo"]), says("ok")], { tools: [echo], toolChoice: "none" });
   assertEquals(none.provider.requests.map(({ options }) => options.toolChoice), ["none", "none"]);
-  assertEquals((await step([says("ok")])).provider.requests[0]!.options, {});
+  assertEquals((await step([says("ok")])).provider.requests[0]!.options, { tools: [] });
 });
 
 Deno.test("Agent takes a snapshot of its tools", async () => {

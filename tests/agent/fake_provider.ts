@@ -113,8 +113,11 @@ export class FakeProvider implements Provider {
   }
 }
 
-function dataOf({ signal: _, tools, ...options }: StreamOptions): object {
-  return { ...options, ...(tools && { tools: tools.map(({ name }) => name) }) };
+/** The options that a provider knows, as data. */
+function dataOf({ tools = [], maxTokens, temperature, maxRetries, toolChoice }: StreamOptions): object {
+  return JSON.parse(
+    JSON.stringify({ maxTokens, temperature, maxRetries, tools: tools.map(({ name }) => name), toolChoice }),
+  );
 }
 
 async function hangOrGo(hang: boolean, signal?: AbortSignal): Promise<void> {
