@@ -84,17 +84,8 @@ export interface ProbeOptions {
  * assertEquals(checks.map(({ status }) => status).slice(0, 4), ["pass", "fail", "fail", "skip"]);
  * ```
  */
-export async function probe(provider: Provider, options: ProbeOptions = {}): Promise<ProbeReport> {
-  const diagnosis = new Diagnosis(provider, options);
-  const said = await diagnosis.speak(await diagnosis.reach());
-  if (said) {
-    const called = await diagnosis.callTool();
-    diagnosis.findReasoning([said, called]);
-    await diagnosis.limitTokens();
-    diagnosis.findSystem(said);
-    if (options.context !== undefined) await diagnosis.fillContext(options.context);
-  }
-  return diagnosis.report();
+export function probe(provider: Provider, options: ProbeOptions = {}): Promise<ProbeReport> {
+  return new Diagnosis(provider, options).run();
 }
 
 class Diagnosis {
@@ -109,26 +100,47 @@ class Diagnosis {
     this.#call = options.signal ? { signal: options.signal } : {};
   }
 
-  /** The listed models; an empty list if there is none to be had, `undefined` if nothing answers. */
-  async reach(): Promise<string[] | undefined> {
-    const listed = await this.#attempt(this.#provider.listModels(this.#call));
-    if (!isPawlError(listed) || !["unreachable", "timeout", "permission"].includes(listed.code)) {
-      this.#note("reachable", true, "the endpoint answers");
-      return isPawlError(listed) ? [] : listed;
+  async run(): Promise<ProbeReport> {
+    const said = await this.#speak(await this.#reach());
+    if (said) {
+      const called = await this.#callTool();
+      this.#findReasoning([said, called]);
+      await this.#limitTokens();
+      this.#findSystem(said);
+      await this.#fillContext();
     }
-    this.#noteError("reachable", listed);
-    return undefined;
+    for (const name of NAMES) {
+      if (!this.#checks.some((check) => check.name === name)) this.#note(name, undefined, "not asked");
+    }
+    this.#checks.sort((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
+    const { dialect, model } = this.#provider;
+    const ok = this.#checks.every(({ name, status }) =>
+      status === "pass" || !/^(reachable|model|streaming|tool_call)$/.test(name)
+    );
+    return { ok, dialect, model, checks: this.#checks };
   }
 
-  async speak(ids: readonly string[] | undefined): Promise<Sample | undefined> {
+  /** The listed models; an empty list if there is none to be had, `undefined` if nothing answers. */
+  async #reach(): Promise<string[] | undefined> {
+    const listed = await this.#attempt(this.#provider.listModels(this.#call));
+    const isError = isPawlError(listed);
+    if (isError && /^(unreachable|timeout|permission)$/.test(listed.code)) {
+      this.#noteError("reachable", listed);
+      return undefined;
+    }
+    this.#note("reachable", true, "the endpoint answers");
+    return isError ? [] : listed;
+  }
+
+  async #speak(ids: readonly string[] | undefined): Promise<Sample | undefined> {
     if (ids === undefined) return undefined;
     const said = await this.#ask("End every answer with the word PAWL.", "Count from 1 to 20.");
     const isListed = ids.includes(this.#provider.model);
     this.#note(
       "model",
       isListed || !isPawlError(said),
-      isListed ? "the endpoint lists it" : "the endpoint does not list it",
-      ids.length > 0 ? `it lists ${this.#cut(ids.join(", "))}` : "check its name",
+      isListed ? "listed" : "not listed",
+      ids.length > 0 ? `the endpoint lists ${this.#cut(ids.join(", "))}` : "check its name",
     );
     if (isPawlError(said)) {
       this.#noteError("streaming", said);
@@ -144,13 +156,13 @@ class Diagnosis {
     this.#note(
       "usage",
       inputTokens !== undefined && outputTokens !== undefined,
-      `${inputTokens ?? "unknown"} in, ${outputTokens ?? "unknown"} out`,
-      "check that compat.streamUsage is on; without it four characters count as a token",
+      `tokens in: ${inputTokens ?? "unknown"}, out: ${outputTokens ?? "unknown"}`,
+      "check compat.streamUsage; without usage four characters count as a token",
     );
     return said;
   }
 
-  async callTool(): Promise<Sample | undefined> {
+  async #callTool(): Promise<Sample | undefined> {
     const tools = [PING];
     const called = await this.#ask(PROBE_SYSTEM, PROBE_PROMPT, { tools });
     if (isPawlError(called)) {
@@ -162,7 +174,7 @@ class Diagnosis {
     this.#note(
       "tool_call",
       works,
-      works ? "the model calls a tool when told to" : `no call, the reply ended with ${stopReason}`,
+      works ? "called when told to" : `not called, the reply ended with ${stopReason}`,
       stopReason === "max_tokens"
         ? "raise maxTokens"
         : warnings?.some(({ kind }) => kind === "tool_call_text")
@@ -186,48 +198,54 @@ class Diagnosis {
     return called;
   }
 
-  findReasoning(samples: readonly (Sample | undefined)[]): void {
+  #findReasoning(samples: readonly (Sample | undefined)[]): void {
     const blocks = samples.flatMap((sample) => sample?.message.content ?? []);
     const thinking = blocks.find((block) => block.type === "thinking");
-    const leak = blocks.find((block) =>
+    const leaks = blocks.some((block) =>
       block.type === "text" && /<\/?(mm:think|think(ing)?|thought)>/i.test(block.text)
     );
-    const { field, signature, redacted } = thinking ?? {};
-    const where = field ? `in ${this.#cut(field)}` : signature ?? redacted ? "signed" : "unmarked or in tags";
     this.#note(
       "reasoning",
-      leak ? false : thinking && true,
-      leak ? "tags of it are in the text" : thinking ? `kept apart from the text; it came ${where}` : "none was seen",
-      leak && "set thinkTags to auto",
+      leaks ? false : thinking && true,
+      leaks
+        ? "tags of it are in the text"
+        : thinking
+        ? `kept apart from the text, it came ${
+          thinking.field ? `in ${this.#cut(thinking.field)}` : "in blocks or tags"
+        }`
+        : "none was seen",
+      "set thinkTags to auto",
     );
   }
 
-  async limitTokens(): Promise<void> {
+  async #limitTokens(): Promise<void> {
     const reply = await this.#ask("Be thorough.", "Count from 1 to 200.", { maxTokens: 16 });
     const hint = "set compat.maxTokensField to the name that the server knows";
     if (isPawlError(reply)) return this.#note("token_field", false, reply.message, hint);
     const holds = reply.stopReason === "max_tokens";
-    const isLong = textOf(reply.message).length > 200;
+    const isShort = textOf(reply.message).length <= 200;
     this.#note(
       "token_field",
-      holds || !isLong && undefined,
+      holds || (isShort ? undefined : false),
       `16 tokens ${holds ? "ended" : "did not end"} the reply`,
       hint,
     );
   }
 
-  findSystem({ message, stopReason }: Sample): void {
+  #findSystem({ message, stopReason }: Sample): void {
     const text = textOf(message);
     const obeys = /pawl/i.test(text);
     this.#note(
       "system_role",
       obeys || (text !== "" && stopReason !== "max_tokens" ? false : undefined),
-      obeys ? "the model obeys it" : "it left no trace in the reply",
+      obeys ? "obeyed" : "it left no trace in the reply",
       "put instructions into the prompt",
     );
   }
 
-  async fillContext(tokens: number): Promise<void> {
+  async #fillContext(): Promise<void> {
+    const tokens = this.#options.context;
+    if (tokens === undefined) return;
     // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
     const filler = "one two three four five six seven eight nine ten ".repeat(Math.ceil(tokens / 10));
     const reply = await this.#ask(
@@ -238,36 +256,32 @@ class Diagnosis {
     this.#note(
       "context",
       /zephyr/i.test(textOf(reply.message)),
-      `tokens sent: about ${tokens}, reported: ${reply.usage?.inputTokens ?? "none"}`,
+      `tokens sent: about ${tokens}, counted: ${reply.usage?.inputTokens ?? "unknown"}`,
       "the prompt was cut, or its begin forgotten: raise the context size of the server",
     );
   }
 
-  report(): ProbeReport {
-    const checks = this.#checks;
-    for (const name of NAMES) {
-      if (!checks.some((check) => check.name === name)) this.#note(name, undefined, "not asked");
-    }
-    checks.sort((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
-    const needed = checks.filter(({ name }) => /^(reachable|model|streaming|tool_call)$/.test(name));
-    const { dialect, model } = this.#provider;
-    return { ok: needed.every(({ status }) => status === "pass"), dialect, model, checks };
+  #note(name: ProbeCheckName, passes: boolean | undefined, detail: string, hint?: string): void {
+    const status = passes === undefined ? "skip" : passes ? "pass" : "fail";
+    const check: ProbeCheck = { name, status, detail, ...(status === "fail" && hint && { hint }) };
+    this.#checks.push(check);
+    this.#options.onCheck?.(check);
+  }
+
+  #noteError(name: ProbeCheckName, { code, status, message }: PawlError): void {
+    const hint = code === "unreachable"
+      ? "check host and port, and that the server runs"
+      : status === 401 || status === 403
+      ? "check the API key"
+      : status === 404
+      ? "check the base URL and the name of the model"
+      : undefined;
+    this.#note(name, false, message, hint);
   }
 
   /** Words of the endpoint, fit to be shown. */
   #cut(text: string): string {
     return excerpt(text, (text) => this.#provider.scrub(text));
-  }
-
-  #note(name: ProbeCheckName, passes: boolean | undefined, detail: string, hint?: string): void {
-    const status = passes === undefined ? "skip" : passes ? "pass" : "fail";
-    const check: ProbeCheck = { name, status, detail, ...(status === "fail" && hint !== undefined && { hint }) };
-    this.#checks.push(check);
-    this.#options.onCheck?.(check);
-  }
-
-  #noteError(name: ProbeCheckName, error: PawlError): void {
-    this.#note(name, false, error.message, hintFor(error));
   }
 
   #ask(system: string, user: string, options: StreamOptions = {}): Promise<Sample | PawlError> {
@@ -282,12 +296,4 @@ class Diagnosis {
       return error;
     }
   }
-}
-
-function hintFor({ code, status = 0 }: PawlError): string | undefined {
-  if (code === "unreachable") return "check host and port, and that the server runs";
-  if (code === "timeout") return "the server may be loading the model: try again";
-  if (status === 401 || status === 403) return "check the API key";
-  if (status === 404) return "check the base URL and the name of the model";
-  return status >= 500 ? "look into the log of the server" : undefined;
 }

@@ -131,7 +131,7 @@ Deno.test("probe stops at an endpoint that does not answer", async () => {
 });
 
 Deno.test("probe says what to do about an HTTP error", async () => {
-  const rows: [number, string][] = [[401, "key"], [403, "key"], [404, "base URL"], [503, "log"], [400, ""]];
+  const rows: [number, string][] = [[401, "key"], [403, "key"], [404, "base URL"], [503, ""], [400, ""]];
   for (const [status, hint] of rows) {
     const error = new PawlError("http_status", `HTTP ${status}`, { status });
     const { report, checks } = await probed([{ error }], error);
@@ -177,7 +177,7 @@ Deno.test("probe diagnoses what fails", async () => {
       context: "skip",
     },
   );
-  assertStringIncludes(checks.usage!.detail, "5 in, unknown out");
+  assertStringIncludes(checks.usage!.detail, "in: 5, out: unknown");
   assertStringIncludes(checks.tool_call!.hint!, "tool parser");
   assertStringIncludes(checks.token_field!.hint!, "maxTokensField");
 });
