@@ -61,7 +61,7 @@ export class MessagesReader implements EventReader {
         this.#delta(event.index, objectOf(sink, event.delta, "delta"));
         return false;
       case "content_block_start":
-        sink.begin();
+        sink.begin({ choice: true });
         this.#start(event.index, objectOf(sink, event.content_block, "content_block"));
         return false;
       case "content_block_stop":
@@ -78,7 +78,7 @@ export class MessagesReader implements EventReader {
         return false;
       case "message_stop":
         sink.begin();
-        this.#closeAll();
+        this.#fillAll();
         return true;
       case "message":
         return this.document(event);
@@ -119,7 +119,7 @@ export class MessagesReader implements EventReader {
   }
 
   #stop(word: unknown): void {
-    if (word) this.#closeAll();
+    if (word) this.#fillAll();
     this.#finish.take(word);
   }
 
@@ -210,17 +210,23 @@ export class MessagesReader implements EventReader {
 
   #close(block: Block | undefined): void {
     if (block === undefined || !this.#open.delete(block)) return;
+    this.#fill(block);
+    this.#sink.end(block);
+  }
+
+  #fill(block: Block): void {
     const { type, value, begun, input } = block;
     if (type === "tool_use" && !begun) {
+      block.begun = true;
       const given = argumentsOf(this.#sink, value.input);
       if (given !== "{}") this.#sink.input(block, given);
     }
     if (input?.length) value.input = parse(input.join("")) ?? value.input;
-    this.#sink.end(block);
   }
 
-  #closeAll(): void {
-    for (const block of this.#open) this.#close(block);
+  /** Ends without their mark (quirk A-19). A block is closed by the end of the message, as in a protocol that has no such mark. */
+  #fillAll(): void {
+    for (const block of this.#open) this.#fill(block);
   }
 
   /** Cached input is counted beside the rest, and a gateway that cannot count reports 0 (quirk A-33). */

@@ -97,7 +97,7 @@ table({
   ],
   "closes a block whose end is missing when its index begins anew": [
     [start(TEXT), text("a"), start(TOOL), json("{}"), end("tool_use")],
-    ["text 0 a", "end 0", "call 1 f #t", "input 1 {}", "end 1", "stop tool_use (tool_use)"],
+    ["text 0 a", "end 0", "call 1 f #t", "input 1 {}", "stop tool_use (tool_use)"],
   ],
   "continues a block that begins before every token": [
     [
@@ -153,7 +153,7 @@ table({
   ],
   "takes arguments of an unclosed call at the finish word": [
     [start({ ...TOOL, input: { a: 1 } }), end("tool_use")],
-    ["call 0 f #t", 'input 0 {"a":1}', "end 0", "stop tool_use (tool_use)"],
+    ["call 0 f #t", 'input 0 {"a":1}', "stop tool_use (tool_use)"],
   ],
   "tells late arguments under their call": [
     [start(TOOL), json("{}"), stop(), json(" ")],
@@ -212,7 +212,6 @@ table({
 table({
   "ends at message_stop without a finish word": [[start(TEXT), text("a"), end(null), DONE], [
     "text 0 a",
-    "end 0",
     "done",
   ]],
   "stops at [DONE] behind a finish word": [[end(), "[DONE]"], ["stop end_turn (end_turn)", "done"]],
