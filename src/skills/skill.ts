@@ -5,6 +5,7 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { Tool } from "../model/tool.ts";
+import { HIDDEN } from "../text/visible.ts";
 
 /** Instructions with a name and a line that says when they help. */
 export interface Skill {
@@ -47,9 +48,11 @@ export interface SkillFs {
 const MAX_FRONTMATTER_BYTES = 8192;
 const MAX_FILES = 50;
 const NAME = /^(?!.{65}|-|.*--|.*-$)[-\p{Ll}\p{Lo}\p{M}\p{Nd}]+$/u;
-// A reviewer does not see these, a model does. A joiner behind a letter or an emoji and one variation selector are ordinary writing.
-const HIDDEN =
-  /(?![\t\n]|(?<=[\p{L}\p{M}\p{Emoji}])[\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u180b-\u180f\u2800\u3164\uffa0\u{e0100}-\u{e01ef}]|[\ufe00-\ufe0f]{2}/gu;
+// A reviewer does not see these, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
+const UNSEEN = new RegExp(
+  `${HIDDEN.source}|[\\xad\\u034f\\u115f\\u1160\\u2800\\u3164\\uffa0\\u{e0100}-\\u{e01ef}]|[\\u200c\\u200d\\ufe00-\\ufe0f]{3}`,
+  "gu",
+);
 
 /**
  * Reads the text of one skill: frontmatter between two `---` lines (at most 8 KiB), then the body.
@@ -78,11 +81,11 @@ function readSkill(file: string, { name: directory, parseYaml }: ParseSkillOptio
   const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const [opening, ...lines] = text.split("\n");
   const end = lines.findIndex(isDashes);
-  if (!isDashes(opening!) || end < 0) return "it does not begin with frontmatter between two lines ---";
-  const hidden = text.search(HIDDEN);
+  if (!isDashes(opening!) || end < 0) return "it has no frontmatter";
+  const hidden = text.search(UNSEEN);
   if (hidden >= 0) {
-    const point = text.codePointAt(hidden)!.toString(16).toUpperCase();
-    return `line ${text.slice(0, hidden).split("\n").length} holds the invisible character U+${point}`;
+    const point = text.codePointAt(hidden)!.toString(16);
+    return `line ${text.slice(0, hidden).split("\n").length} has the invisible character U+${point}`;
   }
   const yaml = lines.slice(0, end).join("\n");
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
@@ -104,7 +107,7 @@ function readSkill(file: string, { name: directory, parseYaml }: ParseSkillOptio
   if (!skill.description) return "it has no description";
   if (directory !== undefined) {
     if (skill.name !== directory.normalize()) return `its name "${clean(skill.name, 64)}" is not its directory's`;
-    if (!NAME.test(skill.name)) return "its name must be 1 to 64 lowercase letters, digits and single hyphens";
+    if (!NAME.test(skill.name)) return "its name is not 1 to 64 lowercase letters, digits and single hyphens";
     if (skill.description.length > 1024) return "its description is longer than 1024 characters";
   }
   return skill;
@@ -120,7 +123,7 @@ function plainFields(yaml: string): Record<string, string> {
   for (const line of yaml.split("\n").filter((line) => line.trim())) {
     const [, key, quoted, plain] =
       /^(name|description):[ \t]+(?:"([^"\\]*)"\s*|([^\s"'&*!|>%@`[\]{}#,].*))$/.exec(line) ?? [];
-    if (!key || key in fields) throw new Error("without a YAML parser it may hold one-line name and description only");
+    if (!key || key in fields) throw new Error("without parseYaml it has one name and one description, a line each");
     fields[key] = quoted ?? plain!;
   }
   return fields;
@@ -132,7 +135,7 @@ function oneLine(value: unknown): string {
 
 /** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
 function clean(text: string, max: number): string {
-  return oneLine(text.replace(HIDDEN, " ")).slice(0, max).toWellFormed();
+  return oneLine(text.replace(UNSEEN, " ")).slice(0, max).toWellFormed();
 }
 
 /**
@@ -179,7 +182,7 @@ export async function loadSkills(
     await walk("", 0);
   } catch (error) {
     const { name } = error as Error;
-    if (name === "NotCapable") throw new PawlError("permission", `Cannot read skills: run with --allow-read=${dir}`);
+    if (name === "NotCapable") throw new PawlError("permission", `Cannot load skills: run with --allow-read=${dir}`);
     if (name !== "NotFound") throw error;
   }
   const paths = [...found.keys()].sort();
@@ -194,7 +197,7 @@ export async function loadSkills(
     };
     const skill = found.get(path)
       ? readSkill(await fs.readTextFile(`${dir}/${path}`), { ...options, ...about })
-      : "it is no regular file, or a link out of the folder";
+      : "it is no file, or a link out of the folder";
     const taken = skills.some(({ name }) => name === (skill as Skill).name) && "its name is taken";
     if (typeof skill === "string" || taken) offenders.push(clean(`${dir}/${path}`, 200) + `: ${taken || skill}`);
     else skills.push({ ...skill, ...about });
@@ -238,10 +241,10 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
   const loaded = new Set<Skill>();
   return skills.length === 0 ? undefined : {
     name: "load_skill",
-    description: "Returns the instructions of a skill. Call it before you act on one of the available skills.",
+    description: "Returns a skill in full. Call it before you act on one.",
     inputSchema: {
       type: "object",
-      properties: { name: { type: "string", enum: names, description: "Name of the skill" } },
+      properties: { name: { type: "string", enum: names } },
       required: ["name"],
     },
     pure: true,

@@ -51,19 +51,19 @@ Deno.test("parseSkill reads rig's two keys, with LF, CRLF and a byte order mark"
 
 Deno.test("parseSkill refuses what is no skill and says why", () => {
   const cases: [string, string][] = [
-    ["", "does not begin with frontmatter"],
-    ["Just text", "does not begin with frontmatter"],
-    [" ---\nname: x\n---", "does not begin with frontmatter"],
-    ["---\nname: x\ndescription: d\n", "two lines ---"],
+    ["", "it has no frontmatter"],
+    ["Just text", "it has no frontmatter"],
+    [" ---\nname: x\n---", "it has no frontmatter"],
+    ["---\nname: x\ndescription: d\n", "it has no frontmatter"],
     ["---\ndescription: d\n---\nb", "no name"],
     ["---\nname: x\n---\nb", "no description"],
     ["---\n---\nb", "no name"],
-    ["---\nname: x\nname: y\ndescription: d\n---", "YAML parser"],
-    ["---\nname: x\ndescription: >\n  folded\n---", "YAML parser"],
-    ["---\nname: x\ndescription: |\n---", "YAML parser"],
-    ["---\nname: x\ndescription: d\nlicense: MIT\n---", "YAML parser"],
-    ["---\nname: *alias\ndescription: d\n---", "YAML parser"],
-    ["---\nname: \ndescription: d\n---", "YAML parser"],
+    ["---\nname: x\nname: y\ndescription: d\n---", "without parseYaml"],
+    ["---\nname: x\ndescription: >\n  folded\n---", "without parseYaml"],
+    ["---\nname: x\ndescription: |\n---", "without parseYaml"],
+    ["---\nname: x\ndescription: d\nlicense: MIT\n---", "without parseYaml"],
+    ["---\nname: *alias\ndescription: d\n---", "without parseYaml"],
+    ["---\nname: \ndescription: d\n---", "without parseYaml"],
     [file("x", "d".repeat(8192)), "8192 bytes"],
     [file("x", "ü".repeat(4096)), "8192 bytes"],
   ];
@@ -82,8 +82,8 @@ Deno.test("parseSkill refuses characters that nobody sees, and names the line", 
       assertThrows(() => parseSkill(text), Error, "invisible character U+");
     }
   }
-  assertThrows(() => parseSkill(file("x", "d", "a\nb\u202e")), Error, "line 7 holds the invisible character U+202E");
-  assertThrows(() => parseSkill(file("x", "d", "\ufe00\ufe01")), Error, "U+FE00");
+  assertThrows(() => parseSkill(file("x", "d", "a\nb\u202e")), Error, "line 7 has the invisible character U+202e");
+  assertThrows(() => parseSkill(file("x", "d", "\ufe00\ufe01\ufe02")), Error, "U+fe00");
   const writing = "👩‍🚀 👩🏽‍🚀 ❤️ 1️⃣ می‌خواهم क्‍ष\ttab";
   assertEquals(parseSkill(file("x", "d", writing)).body, writing);
 });
@@ -185,13 +185,13 @@ Deno.test("loadSkills lists every offender and gives no partial list", async () 
     assertEquals(
       offenders.map((line) => line.slice(dir.length + 1)),
       [
-        "bad name.md: it does not begin with frontmatter between two lines ---",
-        "dangling.md: it is no regular file, or a link out of the folder",
+        "bad name.md: it has no frontmatter",
+        "dangling.md: it is no file, or a link out of the folder",
         'dir/SKILL.md: its name "other" is not its directory\'s',
         "inside.md: its name is taken",
-        "link.md: it is no regular file, or a link out of the folder",
-        "linkdir: it is no regular file, or a link out of the folder",
-        "nofront.md: it does not begin with frontmatter between two lines ---",
+        "link.md: it is no file, or a link out of the folder",
+        "linkdir: it is no file, or a link out of the folder",
+        "nofront.md: it has no frontmatter",
         "noname.md: it has no name",
         "twice.md: its name is taken",
       ].sort(),
