@@ -3,6 +3,8 @@
  * @module
  */
 
+import { PawlError } from "./error.ts";
+
 /** Bounds of one reply. Sizes in bytes of the decoded body, clocks in milliseconds. */
 export interface Limits {
   /** A streamed reply; about 200 bytes of envelope a token. */
@@ -48,6 +50,23 @@ export const DEFAULT_LIMITS: Readonly<Limits> = Object.freeze({
 });
 
 /**
+ * The error of a bound that was broken: names it, its value and the option.
+ *
+ * @param limit Which bound.
+ * @param limits The bounds in force.
+ * @returns `timeout` for a clock, else `response_too_large`.
+ */
+export function exceeded(limit: keyof Limits, limits: Limits): PawlError {
+  const isClock = limit.endsWith("Ms");
+  const unit = isClock ? " ms" : limit.endsWith("Bytes") ? " bytes" : "";
+  return new PawlError(
+    isClock ? "timeout" : "response_too_large",
+    `Cannot read the reply: it exceeds limits.${limit} (${limits[limit]}${unit})`,
+    { retryable: isClock },
+  );
+}
+
+/**
  * Completes limits with the defaults.
  *
  * @param limits What the caller set; `undefined` means the default. Unknown names are ignored.
@@ -58,10 +77,24 @@ export function resolveLimits(limits: Partial<Limits> = {}): Limits {
   for (const name of Object.keys(resolved) as (keyof Limits)[]) {
     const value = limits[name];
     if (value === undefined) continue;
-    if (!Number.isSafeInteger(value) || value <= 0) {
-      throw new RangeError(`Cannot use limits.${name} as it must be an integer above 0: current value is ${value}`);
-    }
+    checkInteger(`limits.${name}`, value);
     resolved[name] = value;
   }
   return resolved;
+}
+
+/**
+ * Checks a number that a caller set.
+ *
+ * @param name How the caller calls it.
+ * @param value What was set.
+ * @param least The smallest that will do.
+ * @param most The largest.
+ * @returns The value.
+ * @throws {RangeError} It is no integer of that range.
+ */
+export function checkInteger(name: string, value: number, least = 1, most = Infinity): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  const range = most < Infinity ? `from ${least} to ${most}` : `above ${least - 1}`;
+  throw new RangeError(`Cannot use ${name} as it must be an integer ${range}: current value is ${value}`);
 }

@@ -4,15 +4,16 @@
  * @module
  */
 import type { StreamEvent } from "../model/event.ts";
-import type { Limits } from "../model/limits.ts";
+import { exceeded, type Limits } from "../model/limits.ts";
 import type { ContentBlock, TextBlock, ThinkingBlock, ToolUseBlock } from "../model/message.ts";
-import { tooLarge } from "./failure.ts";
 import { InputScan, normalizeInput } from "./tool_input.ts";
 
 /** A block in the making. */
 export interface Draft {
   /** What the decoder calls it. */
   readonly key: unknown;
+  /** What it began as: text may turn out to be reasoning before it opens. */
+  readonly type: ContentBlock["type"];
   block: ContentBlock;
   /** Position in the message, −1 until it opens. */
   index: number;
@@ -85,12 +86,11 @@ export class BlockQueue {
       drafts.pop();
       if (this.#byKey.get(tail.key) === tail) this.#byKey.delete(tail.key);
     }
-    if (this.#capped && drafts.length >= this.#limits.maxBlocks) {
-      throw tooLarge("the number of blocks", "maxBlocks", this.#limits, "blocks");
-    }
+    if (this.#capped && drafts.length >= this.#limits.maxBlocks) throw exceeded("maxBlocks", this.#limits);
     const before = this.tail?.block.type;
     const draft: Draft = {
       key,
+      type: block.type,
       block,
       index: -1,
       held: "",
@@ -133,13 +133,8 @@ export class BlockQueue {
   /** Adds raw arguments to a call, within the caps. */
   growInput(draft: Draft, scan: InputScan, fragment: string): void {
     scan.feed(fragment);
-    const { maxToolInputBytes, maxJsonDepth } = this.#limits;
-    if (scan.bytes > maxToolInputBytes) {
-      throw tooLarge("the arguments of a call", "maxToolInputBytes", this.#limits, "bytes");
-    }
-    if (scan.depth > maxJsonDepth) {
-      throw tooLarge("the nesting of a call's arguments", "maxJsonDepth", this.#limits, "levels");
-    }
+    if (scan.bytes > this.#limits.maxToolInputBytes) throw exceeded("maxToolInputBytes", this.#limits);
+    if (scan.depth > this.#limits.maxJsonDepth) throw exceeded("maxJsonDepth", this.#limits);
     this.grow(draft, fragment);
   }
 
@@ -199,12 +194,11 @@ export class BlockQueue {
   }
 
   #open(draft: Draft): void {
-    const { block, held } = draft;
+    const { block, held, type } = draft;
     const index = draft.index = this.#opened++;
-    const { type } = block;
-    if (type === "tool_use") {
+    if (block.type === "tool_use") {
       if (block.id === "") this.identify(block, "");
-      this.events.push({ type: "block_start", index, blockType: type, toolId: block.id, toolName: block.name });
+      this.events.push({ type: "block_start", index, blockType: block.type, toolId: block.id, toolName: block.name });
     } else if (type === "text" || type === "thinking" || type === "opaque") {
       this.events.push({ type: "block_start", index, blockType: type });
     }
@@ -228,18 +222,6 @@ export function judge({ block, raw, leaked }: Draft): void {
 /** A call that nobody could run. */
 export function isNameless(block: ContentBlock): boolean {
   return block.type === "tool_use" && block.name === "";
-}
-
-/** What a block keeps of the endpoint's own JSON. */
-export function vendorData(block: ContentBlock): unknown {
-  switch (block.type) {
-    case "opaque":
-      return block.value;
-    case "tool_use":
-      return block.extra;
-    case "thinking":
-      return block.details;
-  }
 }
 
 function canOpen(draft: Draft, over: boolean): boolean {

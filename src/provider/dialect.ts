@@ -31,13 +31,13 @@ export interface DialectRequest {
   conversation: Conversation;
   model: string;
   maxTokens: number;
-  temperature?: number;
-  stop?: readonly string[];
-  thinking?: Thinking;
+  temperature?: number | undefined;
+  stop?: readonly string[] | undefined;
+  thinking?: Thinking | undefined;
   /** Mark the prompt for caching, where the protocol has marks. */
-  promptCache?: boolean;
+  promptCache?: boolean | undefined;
   tools: readonly Tool[];
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
   compat: Compat;
 }
 

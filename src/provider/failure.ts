@@ -3,20 +3,11 @@
  * @module
  */
 import { PawlError } from "../model/error.ts";
-import type { Limits } from "../model/limits.ts";
 import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.ts";
 
 /** A reply that broke off before its end. */
 export function truncated(why: string): PawlError {
   return new PawlError("truncated", `The reply is not whole: ${why}`, { retryable: true });
-}
-
-/** A cap was exceeded: names the cap, its value and the option. */
-export function tooLarge(what: string, limit: keyof Limits, limits: Limits, unit: string): PawlError {
-  return new PawlError(
-    "response_too_large",
-    `Cannot accept the reply: ${what} exceeds limits.${limit} (${limits[limit]} ${unit})`,
-  );
 }
 
 /** An error that the endpoint reported inside a reply: a message, an object of any known shape, or a failure word. */

@@ -4,8 +4,8 @@
  * @module
  */
 import { PawlError } from "../model/error.ts";
-import type { MessageCompleteEvent, StreamEvent } from "../model/event.ts";
-import type { Limits } from "../model/limits.ts";
+import type { CompletionInfo, StreamEvent } from "../model/event.ts";
+import { exceeded, type Limits } from "../model/limits.ts";
 import type {
   ContentBlock,
   Message,
@@ -16,9 +16,9 @@ import type {
   Usage,
 } from "../model/message.ts";
 import { ReasoningSplitter } from "../text/reasoning.ts";
-import { BlockQueue, type Draft, isNameless, judge, vendorData } from "./block_queue.ts";
+import { BlockQueue, type Draft, isNameless, judge } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
-import { reported, tooLarge, truncated } from "./failure.ts";
+import { reported, truncated } from "./failure.ts";
 import { isDeeper } from "./tool_input.ts";
 import { warningsOf } from "./warnings.ts";
 
@@ -34,8 +34,6 @@ export interface BuilderOptions {
   promptLength: () => number;
 }
 
-const USAGE_FIELDS = ["inputTokens", "outputTokens", "cachedInputTokens", "reasoningTokens"] as const;
-
 /** The {@linkcode MessageSink} of the provider. */
 export class MessageBuilder implements MessageSink {
   readonly #options: BuilderOptions;
@@ -47,10 +45,7 @@ export class MessageBuilder implements MessageSink {
   #choice = false;
   #garbled = false;
   #stop: StopReason | undefined;
-  #rawStop: string | undefined;
-  #usage: Usage | undefined;
-  #id: string | undefined;
-  #model: string | undefined;
+  readonly #info: Omit<CompletionInfo, "stopReason"> = {};
 
   /** @param options Limits, origin and switches of the provider. */
   constructor(options: BuilderOptions) {
@@ -58,8 +53,8 @@ export class MessageBuilder implements MessageSink {
     this.#blocks = new BlockQueue(options.limits);
     if (options.splitText) {
       this.#splitter = new ReasoningSplitter({
-        text: (piece) => this.#text(piece),
-        thinking: (piece) => this.#leak(piece),
+        text: (piece) => this.#add("text", this.#textKey, piece, false),
+        thinking: (piece) => this.#add("thinking", this.#textKey, piece, true),
         endThinking: () => this.#endThought(),
         retract: () => this.#retract(),
       });
@@ -97,8 +92,8 @@ export class MessageBuilder implements MessageSink {
     }
     if (info === undefined) return;
     if (info.choice) this.#choice = true;
-    this.#id ??= label(info.id);
-    this.#model ??= label(info.model);
+    this.#label("id", info.id);
+    this.#label("model", info.model);
   }
 
   text(key: unknown, delta: string): void {
@@ -108,19 +103,14 @@ export class MessageBuilder implements MessageSink {
       this.#textKey = key;
     }
     if (this.#splitter) this.#splitter.push(delta);
-    else this.#text(delta);
+    else this.#add("text", key, delta, false);
   }
 
   thinking(key: unknown, delta: string, field?: string): void {
     if (delta === "") return;
     this.#settle();
     if (this.#splitter) this.#splitter.native = true;
-    const { tail } = this.#blocks;
-    const joins = tail?.block.type === "thinking" && tail.key === key && !tail.ended && !tail.leaked;
-    const draft = joins
-      ? tail
-      : this.#append(key, { type: "thinking", text: "", ...(field !== undefined && { field }) });
-    this.#blocks.grow(draft, delta);
+    this.#add("thinking", key, delta, false, field);
   }
 
   signature(key: unknown, signature: string): void {
@@ -178,15 +168,14 @@ export class MessageBuilder implements MessageSink {
   }
 
   usage(report: Usage): void {
-    for (const field of USAGE_FIELDS) {
-      const tokens = report[field];
-      if (typeof tokens === "number" && tokens >= 0) (this.#usage ??= {})[field] = tokens;
+    for (const [field, tokens] of Object.entries(report)) {
+      if (typeof tokens === "number" && tokens >= 0) (this.#info.usage ??= {})[field as keyof Usage] = tokens;
     }
   }
 
   stop(reason: StopReason, raw?: string): void {
     this.#stop = reason;
-    this.#rawStop = raw;
+    if (raw !== undefined) this.#info.rawStopReason = raw;
   }
 
   fail(error: unknown): never {
@@ -211,9 +200,9 @@ export class MessageBuilder implements MessageSink {
    * @param protocolEnd The protocol's own end mark came; otherwise the body ended.
    * @throws {PawlError} The reply is not whole.
    */
-  finish(protocolEnd: boolean): void {
+  finish(protocolEnd: boolean): Message {
     const { drafts } = this.#blocks;
-    if (this.#stop === undefined) {
+    if (!this.stopped) {
       if (!protocolEnd) throw truncated("it ended without its end mark");
       if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
       if (!this.#choice && drafts.length === 0) {
@@ -222,26 +211,19 @@ export class MessageBuilder implements MessageSink {
     }
     this.#settle();
     this.begin();
-    const stopReason = this.#stopReason();
+    const word = this.#stop ?? "end_turn";
+    const hasCalls = drafts.some(({ scan }) => scan);
+    const stopReason = hasCalls && word !== "max_tokens" && word !== "refusal" ? "tool_use" : word;
     for (const draft of drafts) this.#check(draft, stopReason);
     this.#blocks.advance(true);
-    if (stopReason === "tool_use" && !this.#hasCalls) {
+    if (stopReason === "tool_use" && !hasCalls) {
       this.violation("it says that tools are called and holds no call", true);
     }
-    const content = drafts.map(({ block }) => block);
-    const warnings = warningsOf(content, this.#usage, this.#options.promptLength);
-    this.#blocks.events.push(
-      {
-        type: "message_complete",
-        message: { role: "assistant", content, origin: this.#options.origin },
-        stopReason,
-        ...(this.#rawStop !== undefined && { rawStopReason: this.#rawStop }),
-        ...(this.#usage && { usage: this.#usage }),
-        ...(this.#model !== undefined && { model: this.#model }),
-        ...(this.#id !== undefined && { id: this.#id }),
-        ...(warnings.length > 0 && { warnings }),
-      } satisfies MessageCompleteEvent,
-    );
+    const message = this.#message(drafts);
+    const warnings = warningsOf(message.content, this.#info.usage, this.#options.promptLength);
+    if (warnings.length > 0) this.#info.warnings = warnings;
+    this.#blocks.events.push({ type: "message_complete", message, stopReason, ...this.#info });
+    return message;
   }
 
   /** What has arrived of a reply that failed; open and waiting blocks as far as they got. */
@@ -251,10 +233,12 @@ export class MessageBuilder implements MessageSink {
     this.#settle();
     const drafts = this.#blocks.drafts.filter(({ blank, block }) => !blank && !isNameless(block));
     for (const draft of drafts) judge(draft);
-    return {
-      message: { role: "assistant", content: drafts.map(({ block }) => block), origin: this.#options.origin },
-      ...(this.#usage && { usage: this.#usage }),
-    };
+    const { usage } = this.#info;
+    return { message: this.#message(drafts), ...(usage && { usage }) };
+  }
+
+  #message(drafts: readonly Draft[]): Message {
+    return { role: "assistant", content: drafts.map(({ block }) => block), origin: this.#options.origin };
   }
 
   /** Lets go of what the splitter holds, before anything else may begin. */
@@ -267,17 +251,14 @@ export class MessageBuilder implements MessageSink {
     return this.#blocks.append(key, block);
   }
 
-  #text(piece: string): void {
-    const { tail } = this.#blocks;
-    const joins = tail?.block.type === "text" && tail.key === this.#textKey && !tail.ended;
-    this.#blocks.grow(joins ? tail : this.#append(this.#textKey, { type: "text", text: "" }), piece);
-  }
-
-  #leak(piece: string): void {
-    let { tail } = this.#blocks;
-    if (!tail?.leaked || tail.ended) {
-      tail = this.#append(this.#textKey, { type: "thinking", text: "" });
-      tail.leaked = true;
+  /** Adds to the newest block if it is the same, else begins one. */
+  #add(type: "text" | "thinking", key: unknown, arrived: string, leaked: boolean, field?: string): void {
+    let { tail } = this.#blocks, piece = arrived;
+    if (tail?.block.type !== type || tail.key !== key || tail.ended || tail.leaked !== leaked) {
+      // A leaked thought that a call interrupted may end without another word: that is no block.
+      if (leaked && (piece = piece.trimStart()) === "") return;
+      tail = this.#append(key, { type, text: "", ...(field !== undefined && { field }) });
+      tail.leaked = leaked;
     }
     this.#blocks.grow(tail, piece);
   }
@@ -316,23 +297,12 @@ export class MessageBuilder implements MessageSink {
     if (isNameless(block) && stopReason !== "max_tokens") this.unsupported("it has no name");
     if (late) judge(draft);
     const { limits } = this.#options;
-    if (isDeeper(vendorData(block), limits.maxJsonDepth)) {
-      throw tooLarge("the nesting of vendor data", "maxJsonDepth", limits, "levels");
-    }
+    // Only what the endpoint itself nested can be deep; the block around it is one level more.
+    if (isDeeper(block, limits.maxJsonDepth + 1)) throw exceeded("maxJsonDepth", limits);
   }
 
-  #stopReason(): StopReason {
-    const reason = this.#stop ?? "end_turn";
-    if (reason === "max_tokens" || reason === "refusal") return reason;
-    return this.#hasCalls ? "tool_use" : reason;
+  /** Ids and model names are shown to people: a short, well-formed string; the first one counts. */
+  #label(name: "id" | "model", value: unknown): void {
+    if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
   }
-
-  get #hasCalls(): boolean {
-    return this.#blocks.drafts.some(({ scan }) => scan);
-  }
-}
-
-/** Ids and model names are shown to people: a short, well-formed string or nothing. */
-function label(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value.slice(0, 256).toWellFormed() : undefined;
 }

@@ -5,7 +5,7 @@
 import type { Conversation } from "../model/conversation.ts";
 import { isPawlError, PawlError } from "../model/error.ts";
 import type { StreamEvent } from "../model/event.ts";
-import { type Limits, resolveLimits } from "../model/limits.ts";
+import { checkInteger, type Limits, resolveLimits } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
 import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
 import { createRedactor } from "../text/redact.ts";
@@ -22,53 +22,53 @@ export interface ProviderOptions {
   /** `openAiChat`, `anthropicMessages`, or one of your own. */
   dialect: Dialect;
   /** http(s), without userinfo, query and fragment. Default: the dialect's own, if it has one. */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
   /** Model id as the endpoint knows it. */
   model: string;
   /** Output tokens of one reply; required, so that no budget is silent. */
   maxTokens: number;
   /** Sent to the base URL's origin only. Absent: no credential header at all. */
-  apiKey?: string;
+  apiKey?: string | undefined;
   /** Sent if set, 0 included. */
-  temperature?: number;
+  temperature?: number | undefined;
   /** Stop sequences. */
-  stop?: readonly string[];
+  stop?: readonly string[] | undefined;
   /** How much the model may think. */
-  thinking?: Thinking;
+  thinking?: Thinking | undefined;
   /** Mark the prompt for caching, where the dialect has marks. */
-  promptCache?: boolean;
+  promptCache?: boolean | undefined;
   /** Default: the global `fetch`. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** Default: `pawl/<version>`. */
-  userAgent?: string;
+  userAgent?: string | undefined;
   /** Bounds of one reply; what is not set has its default. */
-  limits?: Partial<Limits>;
+  limits?: Partial<Limits> | undefined;
   /** Repetitions of a failed request before a reply has begun. Default 2. */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
   /** `auto` (default) finds leaked reasoning in the text; `off` passes text untouched. */
-  thinkTags?: "auto" | "off";
+  thinkTags?: "auto" | "off" | undefined;
   /** Switches for servers that differ from the norm. */
-  compat?: Compat;
+  compat?: Compat | undefined;
   /** Merged into the body last. */
-  extraBody?: Record<string, unknown>;
+  extraBody?: Record<string, unknown> | undefined;
   /** Added to the header fields, or replacing them; redacted like the key. */
-  extraHeaders?: Record<string, string>;
+  extraHeaders?: Record<string, string> | undefined;
 }
 
 /** Options of one call. */
 export interface StreamOptions {
   /** What the model may call. */
-  tools?: readonly Tool[];
+  tools?: readonly Tool[] | undefined;
   /** Default: the endpoint's, which is `auto`. */
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
   /** Ends the call: the pending `next()` rejects with `signal.reason`. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Overrides the provider's. */
-  maxTokens?: number;
+  maxTokens?: number | undefined;
   /** Overrides the provider's. */
-  temperature?: number;
+  temperature?: number | undefined;
   /** Overrides the provider's. */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
 }
 
 /** What {@linkcode Provider.encode} shows of a request. */
@@ -100,13 +100,13 @@ export interface Provider {
    */
   stream(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /** The same events, grouped as they arrived: what everything else is made of. A group is never empty. */
-  batches(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent[], void, undefined>;
+  batches(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent[], Message, undefined>;
   /** The same as callbacks (awl's call). Resolves to the completed message. */
   streamStep(conversation: Conversation, receiver: Receiver, options?: StreamOptions): Promise<Message>;
   /** The request that {@linkcode Provider.stream} would send. */
   encode(conversation: Conversation, options?: StreamOptions): ProviderRequest;
   /** Model ids that the endpoint lists. */
-  listModels(options?: { signal?: AbortSignal }): Promise<string[]>;
+  listModels(options?: { signal?: AbortSignal | undefined }): Promise<string[]>;
   /** Takes the key and other secrets out of a text; every tool result passes it before it is sent (rule R-45). */
   scrub(text: string): string;
 }
@@ -143,9 +143,9 @@ export interface Provider {
 export function createProvider(options: ProviderOptions): Provider {
   const { dialect, model, extraHeaders = {}, thinkTags = "auto" } = options;
   if (typeof model !== "string" || model.trim() === "") throw new TypeError("Cannot create a provider: model is blank");
-  const maxTokens = positive("maxTokens", options.maxTokens);
+  const maxTokens = checkInteger("maxTokens", options.maxTokens);
   const limits = resolveLimits(options.limits);
-  const maxRetries = count(options.maxRetries ?? 2);
+  const maxRetries = checkInteger("maxRetries", options.maxRetries ?? 2, 0);
   const base = resolveBaseUrl(options.baseUrl ?? dialect.defaultBaseUrl ?? "", dialect.basePath);
   const key = options.apiKey ? checkKey(options.apiKey) : undefined;
   const headers = mergeHeaders({
@@ -161,42 +161,38 @@ export function createProvider(options: ProviderOptions): Provider {
   function exchange(request: HttpRequest, call: StreamOptions): Exchange {
     return new Exchange(request, {
       limits,
-      maxRetries: count(call.maxRetries ?? maxRetries),
+      maxRetries: checkInteger("maxRetries", call.maxRetries ?? maxRetries, 0),
       redact: scrub,
-      ...(options.fetch && { fetch: options.fetch }),
-      ...(call.signal && { signal: call.signal }),
-      ...(dialect.hint && { hint: dialect.hint }),
+      fetch: options.fetch,
+      signal: call.signal,
+      hint: dialect.hint,
     });
   }
 
   function encode(conversation: Conversation, call: StreamOptions = {}): ProviderRequest {
-    const tools = call.tools ?? [];
+    const { tools = [], toolChoice } = call;
+    const { stop, thinking, promptCache, compat = {}, extraBody } = options;
     validateTools(tools);
-    const temperature = call.temperature ?? options.temperature;
     const { path, body } = dialect.encode({
       conversation,
       model,
-      maxTokens: positive("maxTokens", call.maxTokens ?? maxTokens),
+      maxTokens: checkInteger("maxTokens", call.maxTokens ?? maxTokens),
+      temperature: call.temperature ?? options.temperature,
+      stop,
+      thinking,
+      promptCache,
       tools,
-      compat: options.compat ?? {},
-      ...(temperature !== undefined && { temperature }),
-      ...(options.stop && { stop: options.stop }),
-      ...(options.thinking !== undefined && { thinking: options.thinking }),
-      ...(options.promptCache && { promptCache: true }),
-      ...(call.toolChoice !== undefined && { toolChoice: call.toolChoice }),
+      toolChoice,
+      compat,
     });
-    return {
-      method: "POST",
-      url: base + path,
-      headers,
-      body: repairEscapes(JSON.stringify({ ...body, ...options.extraBody })),
-    };
+    const json = JSON.stringify({ ...body, ...extraBody });
+    return { method: "POST", url: base + path, headers, body: repairEscapes(json) };
   }
 
   async function* batches(
     conversation: Conversation,
     call: StreamOptions = {},
-  ): AsyncGenerator<StreamEvent[], void, undefined> {
+  ): AsyncGenerator<StreamEvent[], Message, undefined> {
     const connection = exchange(encode(conversation, call), call);
     const builder = new MessageBuilder({
       limits,
@@ -211,11 +207,12 @@ export function createProvider(options: ProviderOptions): Provider {
         yield [{ type: "retry", ...notice }];
         await connection.wait(notice);
       }
-      while (await reply.read()) {
+      for (;;) {
+        const message = await reply.read();
         const events = builder.take();
         if (events.length > 0) yield events;
+        if (message) return message;
       }
-      yield builder.take();
     } catch (error) {
       if (!isPawlError(error)) throw error;
       const events = builder.take();
@@ -244,18 +241,7 @@ export function createProvider(options: ProviderOptions): Provider {
         }
       }
     },
-    async streamStep(conversation, receiver, call = {}) {
-      let message: Message | undefined;
-      async function* watched() {
-        for await (const events of batches(conversation, call)) {
-          const last = events[events.length - 1]!;
-          if (last.type === "message_complete") message = last.message;
-          yield events;
-        }
-      }
-      await play(watched(), receiver, call.signal);
-      return message!;
-    },
+    streamStep: (conversation, receiver, call = {}) => play(batches(conversation, call), receiver, call.signal),
     async listModels(call = {}) {
       const { "content-type": _, ...fields } = headers;
       const connection = exchange(
@@ -294,14 +280,4 @@ function modelIds(text: string): string[] {
     throw new PawlError("malformed_stream", "Cannot read the model list: it is no JSON list of models");
   }
   return list.map((entry) => entry?.id ?? entry?.name).filter((id): id is string => typeof id === "string");
-}
-
-function positive(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new RangeError(`Cannot use ${name} as it must be an integer above 0: current value is ${value}`);
-}
-
-function count(retries: number): number {
-  if (Number.isSafeInteger(retries) && retries >= 0) return retries;
-  throw new RangeError(`Cannot use maxRetries as it must be an integer of 0 or more: current value is ${retries}`);
 }

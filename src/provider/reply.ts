@@ -4,6 +4,7 @@
  */
 import { isPawlError } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
+import type { Message } from "../model/message.ts";
 import { type Exchange, readAll } from "../wire/http.ts";
 import { type SseEvent, SseParser } from "../wire/sse.ts";
 import type { Decoder } from "./dialect.ts";
@@ -36,8 +37,8 @@ export class Reply {
     this.#parser = new SseParser({ maxEventBytes: limits.maxEventBytes });
   }
 
-  /** Reads on; `false` once the reply is finished. */
-  async read(): Promise<boolean> {
+  /** Reads on, until the reply is finished. */
+  async read(): Promise<Message | undefined> {
     const text = await this.#next();
     if (text === undefined) {
       for (const event of this.#parser.flush()) this.#decode(event);
@@ -53,7 +54,6 @@ export class Reply {
       if (this.#decode(event)) return this.#finish(true);
     }
     if (this.#builder.takeProgress()) this.#connection.progress();
-    return true;
   }
 
   /** The next text; a connection that breaks once the reply is complete has ended it (quirks O-31, A-28). */
@@ -78,21 +78,19 @@ export class Reply {
     return this.#decoder.event(event, data);
   }
 
-  #finish(protocolEnd: boolean): false {
+  #finish(protocolEnd: boolean): Message {
     const builder = this.#builder;
     if (builder.isGarbled && !builder.stopped) throw truncated("its last event is cut");
-    builder.finish(protocolEnd);
-    return false;
+    return builder.finish(protocolEnd);
   }
 
   /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
-  async #document(begin: string): Promise<false> {
+  async #document(begin: string): Promise<Message> {
     const text = begin + await readAll(this.#connection, this.#limits.maxJsonBytes - begin.length);
     const mark = text.lastIndexOf("\ndata:");
     const value = parse(text) ?? (mark > 0 ? parse(text.slice(0, mark)) : undefined);
     if (value === undefined || !this.#decoder.document(value)) this.#notEvents();
-    this.#builder.finish(true);
-    return false;
+    return this.#builder.finish(true);
   }
 
   #notEvents(): never {

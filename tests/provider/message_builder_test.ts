@@ -424,7 +424,7 @@ Deno.test("MessageBuilder: every cap names itself, its value and its option", ()
       script(sink);
       sink.stop("end_turn");
     }, { limits });
-    assert(error.message.includes(`limits.${name} (${value} `), error.message);
+    assert(error.message.includes(`limits.${name} (${value}`), error.message);
   };
   cap({ maxBlocks: 2 }, (sink) => {
     for (let i = 0; i < 3; i++) sink.opaque(i, {});
