@@ -99,7 +99,16 @@ function everything(): Array<() => Promise<Outcome>> {
     () => step(["lint"]),
     () => step(["check", ...activeMapFlags(), ...checked()]),
     () => step(["doc", "--lint", ...activeMapFlags(), ...entries]),
-    () => tests(["-A", "--no-check", "--clean", `--coverage=${COVERAGE}`, "--coverage-raw-data-only", "tests"]),
+    () =>
+      tests([
+        "-A",
+        "--no-check",
+        "--parallel",
+        "--clean",
+        `--coverage=${COVERAGE}`,
+        "--coverage-raw-data-only",
+        "tests",
+      ]),
     () => tests(["-A", "--doc", ...entries, "src", ...documents]),
     coverage,
   ];
