@@ -76,6 +76,8 @@ const SHAPES: ReadonlyArray<[value: unknown, report: ErrorReport]> = [
     type: "overloaded_error",
   }],
   [{ type: "error", error: { type: "overloaded_error" } }, { text: "overloaded_error", type: "overloaded_error" }],
+  [{ type: "error", error: { message: "no type" } }, { text: "no type" }],
+  [{ status: "error", message: "no status" }, { text: "no status" }],
   // OpenRouter
   [
     {
