@@ -12,6 +12,7 @@ import { type Endpoint, loopOptions } from "./endpoint.ts";
 import { withAttachments } from "./input.ts";
 import { makeRenderer, receiverOf, type Renderer } from "./render.ts";
 import { addUsage, Tally } from "./tally.ts";
+import type { Session } from "./session.ts";
 import type { Task } from "./task.ts";
 
 /** What a chat is made of. */
@@ -20,6 +21,7 @@ export interface ChatParts {
   endpoint: Endpoint;
   task: Task;
   isTyped: boolean;
+  session: Session | undefined;
 }
 
 /** One chat, typed or piped. */
@@ -29,17 +31,19 @@ export class Chat {
   readonly endpoint: Endpoint;
   /** Somebody can be asked. */
   readonly isTyped: boolean;
-  conversation: Conversation;
+  /** Where the conversation is kept, if it is. */
+  readonly session: Session | undefined;
   provider: Provider;
   /** Tokens of all turns so far. */
   usage: Usage = {};
   readonly #ready: Ready;
   readonly #renderer: Renderer;
+  #conversation: Conversation;
   #attachments: readonly string[];
   /** A key is asked for once; a recording would not know to redact one that is typed. */
   #hasKey: boolean;
 
-  constructor(context: Context, { ready, endpoint, task, isTyped }: ChatParts) {
+  constructor(context: Context, { ready, endpoint, task, isTyped, session }: ChatParts) {
     this.context = context;
     this.endpoint = endpoint;
     this.provider = endpoint.provider;
@@ -49,9 +53,20 @@ export class Chat {
     this.#attachments = context.options.attach ?? [];
     this.#hasKey = ready.apiKey !== undefined || context.options.record !== undefined;
     this.#renderer = makeRenderer(context, { host: endpoint.host, stream: true });
-    this.conversation = new Conversation();
-    this.reset();
+    this.session = session;
+    this.#conversation = session?.conversation ?? new Conversation();
+    if (this.#conversation.messages.length === 0) this.reset();
     this.#renderer.start(this.provider);
+  }
+
+  /** What has been said. */
+  get conversation(): Conversation {
+    return this.#conversation;
+  }
+
+  set conversation(conversation: Conversation) {
+    this.#conversation = conversation;
+    this.session?.save(conversation);
   }
 
   /** The system prompt; empty if there is none. */
@@ -62,15 +77,16 @@ export class Chat {
 
   /** Begins anew, with a system prompt. */
   reset(system = this.task.system): void {
-    this.conversation = new Conversation();
-    if (system.trim() !== "") this.conversation.addSystemMessage(system);
+    const conversation = new Conversation();
+    if (system.trim() !== "") conversation.addSystemMessage(system);
+    this.conversation = conversation;
   }
 
   /** Sets the system prompt; empty is none. */
   setSystem(text: string): void {
-    const { messages } = this.conversation;
-    this.reset(text);
-    this.replace([...this.conversation.messages, ...messages.filter(({ role }) => role !== "system")]);
+    const rest = this.conversation.messages.filter(({ role }) => role !== "system");
+    const system: Message[] = text.trim() === "" ? [] : [{ role: "system", content: [{ type: "text", text }] }];
+    this.replace([...system, ...rest]);
   }
 
   /** Takes the last message of the user back, and all that followed. Returns whether there was one. */
@@ -96,6 +112,7 @@ export class Chat {
   async say(text: string, signal: AbortSignal): Promise<number> {
     this.conversation.addUserMessage(await withAttachments(text, this.#attachments));
     this.#attachments = [];
+    this.session?.save();
     return await this.reply(signal);
   }
 
@@ -111,15 +128,20 @@ export class Chat {
       });
       const receiver = receiverOf((event) => {
         tally.see(event);
+        this.session?.record(event);
         this.#renderer.event(event);
       });
       const result = await agent.runStep(this.conversation, receiver, { signal });
-      this.#renderer.result(result, { model: this.provider.model });
+      this.#renderer.result(result, {
+        model: this.provider.model,
+        ...this.session && { session: this.session.path },
+      });
       return 0;
     } catch (error) {
       return await this.#fail(error, { tally, signal });
     } finally {
       this.usage = addUsage(this.usage, tally.partial.usage);
+      this.session?.save();
     }
   }
 

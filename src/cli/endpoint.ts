@@ -104,10 +104,12 @@ function refuse(models: readonly string[], host: string): never {
 
 async function providerOptions(context: Context, ready: Ready): Promise<Omit<ProviderOptions, "model">> {
   const { settings: { dialect, baseUrl, host, options }, apiKey } = ready;
+  const { progress } = context;
   const { temperature, thinking, "max-retries": maxRetries } = options;
   const limits = Object.fromEntries((options.limit ?? []).filter(([name]) => name in DEFAULT_LIMITS));
   const { thinkTags, promptCache, ...compat } = Object.fromEntries(options.compat ?? []);
-  const fetcher = await chooseFetch(context, { host, options, apiKey });
+  const special = await specialFetch(context, options, apiKey);
+  const fetcher = progress.isOn ? progress.watch(special ?? fetch, host) : special;
   return {
     dialect: await DIALECTS[dialect].load(),
     baseUrl,
@@ -126,17 +128,12 @@ async function providerOptions(context: Context, ready: Ready): Promise<Omit<Pro
   };
 }
 
-async function chooseFetch(
-  context: Context,
-  { host, options, apiKey }: { host: string; options: Options; apiKey: string | undefined },
-): Promise<typeof fetch | undefined> {
-  const { progress } = context;
-  const { "dry-run": isDry, record, replay } = options;
-  let fetcher: typeof fetch | undefined;
-  if (isDry || record !== undefined || replay !== undefined) {
-    const secrets = [apiKey ?? "", ...(options.header ?? []).map(([, value]) => value)];
-    if (isDry) return (await import("./dry_run.ts")).dryFetch(context, secrets);
-    fetcher = await (await import("./recording.ts")).recordedFetch({ record, replay, secrets });
+/** What sends instead of `fetch`, if anything does. */
+async function specialFetch(context: Context, options: Options, apiKey = ""): Promise<typeof fetch | undefined> {
+  if (options["dry-run"]) {
+    const secrets = [apiKey, ...(options.header ?? []).map(([, value]) => value)];
+    return (await import("./dry_run.ts")).dryFetch(context, secrets);
   }
-  return progress.isOn ? progress.watch(fetcher ?? fetch, host) : fetcher;
+  if (options.record === undefined && options.replay === undefined) return undefined;
+  return await (await import("./recording.ts")).recordedFetch(options, apiKey);
 }

@@ -129,7 +129,7 @@ export function describeError(error: unknown, host?: string): ErrorJson {
     ? ["permission", STATUS.permission]
     : error instanceof TypeError || error instanceof RangeError
     ? ["usage", EXIT_USAGE]
-    : ["internal", 1];
+    : ["failed", 1];
   return { type: "error", code, message: firstLine(error), retryable: false, exit, partial };
 }
 

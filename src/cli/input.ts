@@ -19,6 +19,12 @@ export function whyOf(error: unknown): string {
   return error instanceof Error ? error.message.replace(/ \(os error \d+\).*$/s, "") : String(error);
 }
 
+/** The error for a file that the user named. */
+export function fileError(verb: "read" | "write", path: string, error: unknown): CliError {
+  const message = `Cannot ${verb} ${quote(path)}: ${whyOf(error)}`;
+  return error instanceof Deno.errors.NotCapable ? new CliError("permission", message, { exit: 9 }) : usage(message);
+}
+
 /** Reads a file that the user named. */
 export async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   let bytes: Uint8Array<ArrayBuffer>;
@@ -26,7 +32,7 @@ export async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> 
     using file = await Deno.open(path);
     bytes = await collect(file.readable, path);
   } catch (error) {
-    throw error instanceof CliError ? error : usage(`Cannot read ${quote(path)}: ${whyOf(error)}`);
+    throw error instanceof CliError ? error : fileError("read", path, error);
   }
   return bytes;
 }

@@ -2,28 +2,67 @@
  * Files that the command line writes.
  * @module
  */
-import { CliError, usage } from "./exit.ts";
+import { CliError } from "./exit.ts";
 import { quote } from "./flags.ts";
-import { whyOf } from "./input.ts";
+import { fileError, whyOf } from "./input.ts";
 
-/** Makes sure before any work that a file can be written; what it holds stays. */
-export async function touch(path: string): Promise<void> {
-  try {
-    (await Deno.open(path, { write: true, create: true })).close();
-  } catch (error) {
-    throw usage(`Cannot write ${quote(path)}: ${whyOf(error)}`);
+const ENCODER = new TextEncoder();
+
+/**
+ * A file that is opened before any work is done, so that a wrong path costs nothing, and stays as it is until the first text is written.
+ */
+export class OutputFile {
+  readonly #path: string;
+  readonly #file: Deno.FsFile;
+  #isBegun = false;
+
+  private constructor(path: string, file: Deno.FsFile) {
+    this.#path = path;
+    this.#file = file;
+  }
+
+  /** @throws {CliError} `usage` or `permission`: it cannot be written. */
+  static async open(path: string): Promise<OutputFile> {
+    try {
+      return new OutputFile(path, await Deno.open(path, { write: true, create: true }));
+    } catch (error) {
+      throw fileError("write", path, error);
+    }
+  }
+
+  /**
+   * Writes a text behind those written before; the first one replaces what the file held.
+   *
+   * @throws {CliError} `output`: for example the disk is full.
+   */
+  async write(text: string): Promise<void> {
+    try {
+      if (!this.#isBegun) await this.#empty();
+      this.#isBegun = true;
+      const bytes = ENCODER.encode(text);
+      for (let at = 0; at < bytes.length;) at += await this.#file.write(bytes.subarray(at));
+    } catch (error) {
+      throw new CliError("output", `Cannot write ${quote(this.#path)}: ${whyOf(error)}`);
+    }
+  }
+
+  async #empty(): Promise<void> {
+    try {
+      await this.#file.truncate();
+    } catch (error) {
+      // EINVAL: a device or a pipe has no length. Asking what it is would take a permission to read it.
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+
+  /** Closes the file; idempotent. */
+  [Symbol.dispose](): void {
+    this.#file[Symbol.dispose]();
   }
 }
 
-/**
- * Writes a file.
- *
- * @throws {CliError} `output`: for example the disk is full.
- */
+/** Writes a whole file. */
 export async function writeText(path: string, text: string): Promise<void> {
-  try {
-    await Deno.writeTextFile(path, text);
-  } catch (error) {
-    throw new CliError("output", `Cannot write ${quote(path)}: ${whyOf(error)}`);
-  }
+  using file = await OutputFile.open(path);
+  await file.write(text);
 }

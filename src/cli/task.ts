@@ -30,8 +30,15 @@ export function checkFlags(options: Options, pairs: readonly [keyof Options, key
   }
 }
 
+/** Whether the flags ask for a session. */
+export function wantsSession({ session, continue: goesOn, fork }: Options): boolean {
+  const wants = session !== undefined || goesOn === true;
+  if (fork && !wants) throw usage("Cannot use --fork without --session or --continue");
+  return wants;
+}
+
 /** What the flags of a conversation need: `start` until it begins, `run` until its end. */
-export function taskNeeds({ options }: Context): { start: Needs; run: Needs } {
+export async function taskNeeds({ options }: Context): Promise<{ start: Needs; run: Needs }> {
   checkFlags(options, [
     ["no-tools", "tool"],
     ["no-tools", "tools-file"],
@@ -43,12 +50,19 @@ export function taskNeeds({ options }: Context): { start: Needs; run: Needs } {
     ["json", "output-format"],
     ["record", "replay"],
   ]);
+  const { attach = [], record, replay } = options;
+  const session = wantsSession(options) ? (await import("./session_flags.ts")).sessionFlagNeeds(options) : {};
   const texts = [options.system, options["append-system"]].filter((text) => /^@[^@]/s.test(text ?? ""));
   return {
     start: {
-      read: [...texts.map((text) => text!.slice(1)), ...options.attach ?? [], ...options["tools-file"] ?? []],
+      read: [
+        ...texts.map((text) => text!.slice(1)),
+        ...attach,
+        ...options["tools-file"] ?? [],
+        ...replay === undefined ? [] : [replay],
+      ],
     },
-    run: joinNeeds(...(options.tool ?? []).map(toolNeeds)),
+    run: joinNeeds(...(options.tool ?? []).map(toolNeeds), session, { write: record === undefined ? [] : [record] }),
   };
 }
 

@@ -7,7 +7,7 @@ import { type Context, keepOnly, makeReady } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { usage } from "../exit.ts";
 import { quote } from "../flags.ts";
-import { openTask, taskNeeds } from "../task.ts";
+import { openTask, taskNeeds, wantsSession } from "../task.ts";
 
 /** awl's first words. */
 const SYSTEM = "You are a helpful assistant.";
@@ -18,7 +18,7 @@ export default async function (context: Context): Promise<number> {
   if (words.length > 0) {
     throw usage(`Cannot use ${quote(words[0]!)}: chat takes flags only; pawl run takes a prompt`);
   }
-  const needs = taskNeeds(context);
+  const needs = await taskNeeds(context);
   const ready = await makeReady(context, { start: [needs.start], run: [needs.run] });
   if (ready === undefined) return 0;
   const isTyped = Deno.stdin.isTerminal();
@@ -28,9 +28,16 @@ export default async function (context: Context): Promise<number> {
   }
   const endpoint = await openEndpoint(context, ready, isTyped ? pick : undefined);
   const task = await openTask(context, ready.settings.options, SYSTEM);
+  const session = wantsSession(context.options)
+    ? (await import("../session_flags.ts")).openSession(context)
+    : undefined;
   // The commands /save and /load take files that nobody knows yet.
   keepOnly(context, ready, ["read", "write"]);
-  const chat = new Chat(context, { ready, endpoint, task, isTyped });
-  const { hold } = isTyped ? await import("../chat_typed.ts") : await import("../chat_piped.ts");
-  return await hold(chat);
+  try {
+    const chat = new Chat(context, { ready, endpoint, task, isTyped, session });
+    const { hold } = isTyped ? await import("../chat_typed.ts") : await import("../chat_piped.ts");
+    return await hold(chat);
+  } finally {
+    session?.close();
+  }
 }

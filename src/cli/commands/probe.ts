@@ -8,7 +8,7 @@ import { type Context, keepOnly, makeReady } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { usage } from "../exit.ts";
 import { quote } from "../flags.ts";
-import { writeText } from "../output.ts";
+import { OutputFile } from "../output.ts";
 import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -37,11 +37,12 @@ const LABELS: Record<ProbeCheck["name"], string> = {
 export default async function (context: Context): Promise<number> {
   const { options, terminal, signal, words } = context;
   if (words.length > 0) throw usage(`Cannot use ${quote(words[0]!)}: probe takes flags only`);
-  const { output } = options;
-  const ready = await makeReady(context, { run: output === undefined ? [] : [{ write: [output] }] });
+  const { output: path } = options;
+  const ready = await makeReady(context, { run: path === undefined ? [] : [{ write: [path] }] });
   if (ready === undefined) return 0;
   const isJson = options.json === true || (options["output-format"] ?? "text") !== "text";
   const { provider } = await openEndpoint(context, ready);
+  using output = path === undefined ? undefined : await OutputFile.open(path);
   keepOnly(context, ready);
 
   if (options["tool-calling"]) {
@@ -68,8 +69,8 @@ export default async function (context: Context): Promise<number> {
     );
   }
   if (output !== undefined) {
-    await writeText(output, profileYaml(profile));
-    terminal.note(`wrote the profile; use it with --profile ${output}`);
+    await output.write(profileYaml(profile));
+    terminal.note(`wrote the profile; use it with --profile ${path}`);
   }
   const failed = report.checks.find(({ status }) => status === "fail");
   return report.ok ? 0 : failed?.name === "reachable" ? EXIT_UNREACHABLE : EXIT_FAILED;

@@ -9,11 +9,11 @@ import { loopOptions, openEndpoint } from "../endpoint.ts";
 import { CliError, usage } from "../exit.ts";
 import type { Options } from "../flag_table.ts";
 import { assemblePrompt, firstFence, promptFiles, readStdin, readText, withAttachments } from "../input.ts";
-import { touch, writeText } from "../output.ts";
+import { OutputFile } from "../output.ts";
 import type { Needs } from "../permissions.ts";
 import { makeRenderer, receiverOf } from "../render.ts";
 import { Tally } from "../tally.ts";
-import { checkFlags, openTask, taskNeeds } from "../task.ts";
+import { checkFlags, openTask, taskNeeds, wantsSession } from "../task.ts";
 
 const EXIT_NO_BLOCK = 8;
 
@@ -21,7 +21,7 @@ const EXIT_NO_BLOCK = 8;
 export default async function (context: Context): Promise<number> {
   const { options, terminal, signal } = context;
   checkTask(context);
-  const needs = taskNeeds(context);
+  const needs = await taskNeeds(context);
   const ready = await makeReady(context, {
     start: [needs.start, startNeeds(context)],
     run: [needs.run, runNeeds(options)],
@@ -32,9 +32,10 @@ export default async function (context: Context): Promise<number> {
   const schema = options.schema === undefined
     ? undefined
     : await (await import("../schema.ts")).readSchema(options.schema);
-  if (options.output !== undefined) await touch(options.output);
+  using output = options.output === undefined ? undefined : await OutputFile.open(options.output);
   const { provider, host } = await openEndpoint(context, ready);
   const { system, tools, decide } = await openTask(context, ready.settings.options, "");
+  const session = wantsSession(options) ? (await import("../session_flags.ts")).openContinuation(context) : undefined;
   keepOnly(context, ready);
 
   const tally = new Tally();
@@ -47,19 +48,24 @@ export default async function (context: Context): Promise<number> {
       ...loopOptions(ready.settings.options),
       ...schema,
       ...decide && { decide },
-      system,
+      ...session && { prepare: (conversation) => session.prepare(conversation) },
+      // A session has its system prompt already; another one is added only if it is given.
+      system: session?.isEmpty === false && options.system === undefined ? "" : system,
       prompt,
       tools,
       signal,
       receiver: receiverOf((event) => {
         tally.see(event);
+        session?.see(event);
         renderer.event(event);
       }),
     });
-    if (options.output !== undefined) await writeText(options.output, answerText(result, options));
-    renderer.result(result, { model: provider.model });
+    session?.end();
+    if (output !== undefined) await output.write(endLine(answerText(result, options)));
+    renderer.result(result, { model: provider.model, ...session && { session: session.path } });
     return 0;
   } catch (error) {
+    session?.end();
     return renderer.failure(error, tally.partial);
   }
 }
@@ -106,4 +112,8 @@ function answerText(result: RunResult, options: Options): string {
   const block = firstFence(result.text);
   if (block !== undefined) return block;
   throw new CliError("no_block", "Cannot extract a fenced block: the answer has none", { exit: EXIT_NO_BLOCK });
+}
+
+function endLine(text: string): string {
+  return text.endsWith("\n") ? text : `${text}\n`;
 }
