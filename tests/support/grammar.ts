@@ -196,10 +196,15 @@ function checkInput(input: string, invalid: boolean): void {
   if (isObject && invalid) fault(`the input of a call is an object and marked invalid: ${input.slice(0, 80)}`);
 }
 
+/** Vendor data is kept verbatim; the request that echoes it is repaired. */
+const VERBATIM = new Set(["value", "details", "extra"]);
+
 function wellFormed(value: unknown): void {
   if (typeof value === "string") {
     if (!value.isWellFormed()) fault(`a lone surrogate: ${JSON.stringify(value).slice(0, 80)}`);
-  } else if (typeof value === "object" && value !== null) Object.values(value).forEach(wellFormed);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, inner] of Object.entries(value)) if (!VERBATIM.has(key)) wellFormed(inner);
+  }
 }
 
 function fault(what: string): never {
