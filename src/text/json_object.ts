@@ -38,7 +38,7 @@ const TAB = 9,
  * import { decodeJsonObject } from "@pawl/pawl";
  * import { assertEquals } from "@std/assert";
  *
- * const reply = 'The shape is {"title": "…"}.</think>Here it is:\n```json\n{"title": "Rate limits"}\n```';
+ * const reply = 'The shape is {"title": "…"}.</think>Here it is:\n{"title": "Rate limits"}';
  * assertEquals(decodeJsonObject(reply), { title: "Rate limits" });
  * ```
  */
