@@ -3,8 +3,15 @@
  * @module
  */
 import type { Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
-import { type AssistantTurn, type History, readHistory, thinkingBudget, type UserTurn } from "../provider/history.ts";
-import { createDecoder, findHint, type Hints, type Json } from "../provider/read.ts";
+import {
+  type AssistantTurn,
+  filled,
+  type History,
+  readHistory,
+  thinkingBudget,
+  type UserTurn,
+} from "../provider/history.ts";
+import { createDecoder, findHint, type Json } from "../provider/read.ts";
 import { MessagesReader } from "./anthropic_messages_reader.ts";
 
 /**
@@ -32,18 +39,10 @@ export const anthropicMessages: Dialect = {
   headers: (key) => ({ "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key }) }),
   encode,
   decoder: (sink) => createDecoder(sink, new MessagesReader(sink)),
-  hint: (status, text) => findHint(HINTS, status, text),
+  hint: findHint,
 };
 
-const HINTS: Hints = [
-  [/temperature/i, "leave temperature unset"],
-  [/budget_tokens|adaptive/i, "leave thinking unset"],
-  [/thinking/i, 'set compat.echoReasoning: "always"'],
-];
-
 const CACHE_MARK = { cache_control: { type: "ephemeral" } };
-/** Vendor blocks go back as they came, and reasoning takes no mark (R-30). */
-const MARKABLE: ReadonlySet<unknown> = new Set(["text", "image", "tool_use", "tool_result"]);
 
 interface WireMessage {
   role: string;
@@ -51,7 +50,7 @@ interface WireMessage {
 }
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { model, maxTokens, temperature, stop = [], toolChoice, compat, promptCache } = request;
+  const { model, maxTokens, temperature, stop, toolChoice, compat, promptCache } = request;
   const echo = compat.echoReasoning ?? "same-field";
   const { system, turns, tools } = readHistory(request, {
     dialect: anthropicMessages.name,
@@ -69,36 +68,35 @@ function encode(request: DialectRequest): EncodedRequest {
     content: turn.role === "user" ? userContent(turn) : replyContent(turn, budget !== undefined),
   }));
   const last = turns[turns.length - 1];
+  const paused = last?.role === "assistant" && last.blocks.some(({ type }) => type === "opaque");
   // The first and the last turn are the user's (R-29, R-33), but a reply that paused goes back as it is (R-39).
   if (turns[0]?.role !== "user") messages.unshift(filler());
-  if (last?.role === "assistant" && !last.blocks.some(({ type }) => type === "opaque")) messages.push(filler());
-  const { content } = messages[messages.length - 1]!;
-  const end = content[content.length - 1]!;
-  if (last?.role === "assistant" && typeof end.text === "string") end.text = end.text.trimEnd();
+  if (last?.role === "assistant" && !paused) messages.push(filler());
+  const end = messages.at(-1)!.content.at(-1)!;
+  if (paused && typeof end.text === "string") end.text = end.text.trimEnd();
   const declared: Json[] = tools.map(({ schema, ...tool }) => ({ ...tool, input_schema: schema }));
   if (promptCache) {
     Object.assign(declared[declared.length - 1] ?? {}, CACHE_MARK);
-    Object.assign(content.findLast(({ type }) => MARKABLE.has(type)) ?? {}, CACHE_MARK);
+    // What a reply that paused ends with goes back as it came (R-30).
+    if (!paused) Object.assign(end, CACHE_MARK);
   }
+  // JSON leaves out what is undefined.
   return {
     path: "/messages",
     body: {
       model,
       max_tokens: maxTokens,
-      ...(system !== "" && { system: promptCache ? [{ type: "text", text: system, ...CACHE_MARK }] : system }),
+      system: promptCache && system ? [{ type: "text", text: system, ...CACHE_MARK }] : system || undefined,
       messages,
       stream: true,
-      ...(temperature !== undefined && { temperature }),
-      ...(stop.length > 0 && { stop_sequences: stop }),
-      ...(budget !== undefined && { thinking: { type: "enabled", budget_tokens: budget } }),
-      ...(declared.length > 0 && {
-        tools: declared,
-        ...(toolChoice !== undefined && {
-          tool_choice: typeof toolChoice === "object"
-            ? { type: "tool", name: toolChoice.name }
-            : { type: toolChoice === "required" ? "any" : toolChoice },
-        }),
-      }),
+      temperature,
+      stop_sequences: filled(stop),
+      thinking: budget && { type: "enabled", budget_tokens: budget },
+      tools: filled(declared),
+      tool_choice: filled(declared) && toolChoice &&
+        (typeof toolChoice === "object"
+          ? { type: "tool", name: toolChoice.name }
+          : { type: toolChoice === "required" ? "any" : toolChoice }),
     },
   };
 }
@@ -119,15 +117,8 @@ function budgetOf(
       `Cannot use thinking as its budget must be at least 1024 and below maxTokens, which is ${maxTokens}: current value is ${budget}`,
     );
   }
-  if (temperature !== undefined && temperature !== 1) {
-    throw new TypeError(
-      `Cannot use temperature with thinking as it must be 1 or unset: current value is ${temperature}`,
-    );
-  }
-  if (toolChoice === "required" || typeof toolChoice === "object") {
-    throw new TypeError(
-      `Cannot use toolChoice with thinking as it forces a call: current value is ${JSON.stringify(toolChoice)}`,
-    );
+  if ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object") {
+    throw new TypeError("Cannot use thinking with a temperature other than 1, or with a toolChoice that forces a call");
   }
   // A tool loop whose reply did not begin with reasoning must go on without (R-20): it began without, or at another endpoint.
   const reply = turns[turns.length - 2], answer = turns[turns.length - 1];
@@ -175,7 +166,7 @@ function userContent({ results, content }: UserTurn): Json[] {
       type: "tool_result",
       tool_use_id: id,
       content: result,
-      ...(isError && { is_error: true }),
+      is_error: isError || undefined,
     })),
     ...content.map((block) =>
       block.type === "text"

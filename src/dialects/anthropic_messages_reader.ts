@@ -19,8 +19,6 @@ import {
 } from "../provider/read.ts";
 import { parse } from "../provider/tool_input.ts";
 
-const CALL_KEYS: ReadonlySet<string> = new Set(["type", "id", "name", "input"]);
-
 /** A block of the wire; the object itself is its key. */
 interface Block {
   type: string;
@@ -28,7 +26,7 @@ interface Block {
   value: Json;
   /** Text of the last start event: the first delta may repeat it (quirk A-21). */
   given: string;
-  signature: string;
+  signed: boolean;
   /** Arguments have come in deltas; they outrank those of the start event (quirk A-12). */
   begun: boolean;
   /** Input of a vendor block so far; absent for blocks that pawl understands. */
@@ -37,7 +35,6 @@ interface Block {
 
 /** Reads one reply, event by event. */
 export class MessagesReader implements EventReader {
-  readonly foreignKey = "choices";
   readonly #sink: MessageSink;
   readonly #finish: FinishWord;
   /** The newest block of each index, open or closed: blocks may overlap, and indexes be reused (quirk A-18). */
@@ -85,7 +82,7 @@ export class MessagesReader implements EventReader {
       case "ping":
         return false;
       default:
-        rejectStranger(sink, event, this.foreignKey);
+        rejectStranger(sink, this, event);
         sink.begin();
         return false;
     }
@@ -94,6 +91,10 @@ export class MessagesReader implements EventReader {
   /** `[DONE]` is foreign here (quirk A-30): it ends a complete reply, and completes none. */
   done(): boolean {
     return this.#finish.reason !== undefined;
+  }
+
+  isForeign({ choices }: Json): boolean {
+    return Boolean(choices);
   }
 
   document(reply: Json): boolean {
@@ -131,12 +132,12 @@ export class MessagesReader implements EventReader {
     // Some begin a block anew before every token (quirk A-20); some leave out its end (A-19).
     if (
       block === undefined || !this.#open.has(block) || block.type !== type ||
-      (isText ? block.signature !== "" : id === "" || id !== block.value.id)
+      (isText ? block.signed : id === "" || id !== block.value.id)
     ) {
       this.#close(block);
       block = this.#add(index, type, value);
       if (type === "tool_use") {
-        const extra = extraOf(value, CALL_KEYS);
+        const extra = extraOf(value);
         this.#sink.call(block, { id, name: textOf(value.name), ...(extra && { extra }) });
       } else if (type === "redacted_thinking" && textOf(value.data) !== "") {
         this.#sink.redacted(block, textOf(value.data));
@@ -180,7 +181,7 @@ export class MessagesReader implements EventReader {
   }
 
   #add(index: unknown, type: string, value: Json = {}): Block {
-    const block = { type, value, given: "", signature: "", begun: false };
+    const block = { type, value, given: "", signed: false, begun: false };
     this.#blocks.set(index, block);
     this.#open.add(block);
     return block;
@@ -195,8 +196,8 @@ export class MessagesReader implements EventReader {
   }
 
   #sign(block: Block, signature: string): void {
-    if (block.type !== "thinking" || signature === "" || signature === block.signature) return;
-    block.signature += signature;
+    if (block.type !== "thinking" || signature === "") return;
+    block.signed = true;
     this.#sink.signature(block, signature);
   }
 

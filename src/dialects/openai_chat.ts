@@ -3,8 +3,8 @@
  * @module
  */
 import type { Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
-import { type AssistantTurn, readHistory, thinkingBudget, type UserTurn } from "../provider/history.ts";
-import { createDecoder, findHint, type Hints, type Json } from "../provider/read.ts";
+import { type AssistantTurn, filled, readHistory, thinkingBudget, type UserTurn } from "../provider/history.ts";
+import { createDecoder, findHint, type Json } from "../provider/read.ts";
 import { ChatReader, REASONING_FIELDS } from "./openai_chat_reader.ts";
 
 /**
@@ -35,23 +35,11 @@ export const openAiChat: Dialect = {
   headers: (key): Record<string, string> => key ? { authorization: `Bearer ${key}` } : {},
   encode,
   decoder: (sink) => createDecoder(sink, new ChatReader(sink)),
-  hint: (status, text) => findHint(HINTS, status, text),
+  hint: findHint,
 };
 
-const HINTS: Hints = [
-  [/stream_options/i, "set compat.streamUsage: false"],
-  [/max_tokens[^]*max_completion_tokens/i, 'set compat.maxTokensField: "max_completion_tokens"'],
-  [/max_completion_tokens/i, 'set compat.maxTokensField: "max_tokens"'],
-  [/temperature/i, "leave temperature unset"],
-  [/reasoning_effort/i, "leave thinking unset"],
-  [/reasoning[^]*(pass|missing|must)/i, 'set compat.echoReasoning: "always"'],
-  [/reasoning/i, 'set compat.echoReasoning: "never"'],
-  [/alternat|after role/i, "set compat.mergeRoles: true"],
-  [/call id/i, 'set compat.toolIds: "mistral9"'],
-];
-
 function encode(request: DialectRequest): EncodedRequest {
-  const { model, maxTokens, temperature, stop = [], thinking, toolChoice, compat } = request;
+  const { model, maxTokens, temperature, stop, thinking, toolChoice, compat } = request;
   const echo = compat.echoReasoning ?? "same-field";
   const { system, turns, tools } = readHistory(request, {
     dialect: openAiChat.name,
@@ -66,28 +54,24 @@ function encode(request: DialectRequest): EncodedRequest {
     if (turn.role === "assistant") messages.push(assistantMessage(turn, echo === "always", compat.emptyContent));
     else pushUser(messages, turn, compat.mergeRoles);
   }
+  // JSON leaves out what is undefined.
   return {
     path: "/chat/completions",
     body: {
       model,
       messages,
       stream: true,
-      ...(compat.streamUsage !== false && { stream_options: { include_usage: true } }),
+      stream_options: compat.streamUsage === false ? undefined : { include_usage: true },
       [maxTokensField(model, compat.maxTokensField)]: maxTokens,
-      ...(temperature !== undefined && { temperature }),
-      ...(stop.length > 0 && { stop }),
-      ...(thinking !== undefined && { reasoning_effort: effortOf(thinkingBudget(thinking)) }),
-      ...(tools.length > 0 && {
-        tools: tools.map(({ name, description, schema }) => ({
-          type: "function",
-          function: { name, ...(description !== undefined && { description }), parameters: schema },
-        })),
-        ...(toolChoice !== undefined && {
-          tool_choice: typeof toolChoice === "string"
-            ? toolChoice
-            : { type: "function", function: { name: toolChoice.name } },
-        }),
-      }),
+      temperature,
+      stop: filled(stop),
+      reasoning_effort: thinking && effortOf(thinkingBudget(thinking)),
+      tools: filled(tools)?.map(({ name, description, schema }) => ({
+        type: "function",
+        function: { name, description, parameters: schema },
+      })),
+      tool_choice: filled(tools) &&
+        (typeof toolChoice === "object" ? { type: "function", function: { name: toolChoice.name } } : toolChoice),
     },
   };
 }
@@ -111,8 +95,8 @@ function effortOf(budget: number): string {
 /** One string of text, the reasoning under the names it came in, and the calls (rules R-06…R-13). */
 function assistantMessage({ blocks }: AssistantTurn, always: boolean, emptyContent: string = "null"): Json {
   const reasoning: Record<string, string> = {};
-  const calls: Json[] = [], details: unknown[] = [];
-  let text = "";
+  const calls: Json[] = [];
+  let text = "", details: unknown;
   for (const block of blocks) {
     if (block.type === "text") text += block.text;
     else if (block.type === "tool_use") {
@@ -121,7 +105,8 @@ function assistantMessage({ blocks }: AssistantTurn, always: boolean, emptyConte
     } else if (block.type === "thinking") {
       const field = block.field ?? (always ? "reasoning_content" : "");
       if (REASONING_FIELDS.includes(field)) reasoning[field] = (reasoning[field] ?? "") + block.text;
-      if (Array.isArray(block.details)) details.push(...block.details);
+      // All blocks of a reply share its records.
+      details = block.details ?? details;
     }
   }
   // Some servers want the field on every turn, if only empty (R-10).
@@ -130,8 +115,8 @@ function assistantMessage({ blocks }: AssistantTurn, always: boolean, emptyConte
     role: "assistant",
     content: calls.length > 0 && text.trim() === "" ? emptyContent === "empty" ? "" : null : text,
     ...reasoning,
-    ...(details.length > 0 && { reasoning_details: details }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    reasoning_details: details,
+    tool_calls: filled(calls),
   };
 }
 

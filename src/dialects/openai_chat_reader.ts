@@ -20,8 +20,7 @@ import {
 
 /** Where servers put reasoning; the first that is not empty counts, for some fill two (quirks O-20…O-22). */
 export const REASONING_FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
-const CALL_KEYS: ReadonlySet<string> = new Set(["index", "id", "type", "function", "custom", "name", "arguments"]);
-const TEXT = 1, THINKING = 2, CALLS = 4;
+const TEXT = 1, THINKING = 2;
 
 /** A call in the making; the object itself is its key. */
 interface Call {
@@ -30,7 +29,7 @@ interface Call {
   name: string;
   index: unknown;
   /** Arguments have begun: the name is whole. */
-  begun: boolean;
+  begun?: boolean;
   extra?: Json;
 }
 
@@ -41,13 +40,9 @@ export class ChatReader implements EventReader {
   readonly #byId = new Map<string, Call>();
   readonly #byIndex = new Map<unknown, Call>();
   #last: Call | undefined;
-  /** Kinds of content that came in deltas. */
-  #streamed = 0;
-  /** Kind of the newest block. */
-  #kind = 0;
-  #details: Json[] = [];
-  /** There is reasoning to which records can belong. */
-  #thought = false;
+  /** Content has come in deltas. */
+  #streamed = false;
+  readonly #records: Json[] = [];
 
   /** @param sink Told what arrives. */
   constructor(sink: MessageSink) {
@@ -59,17 +54,18 @@ export class ChatReader implements EventReader {
     const sink = this.#sink;
     const choices = listOf(sink, chunk.choices, "choices");
     const usage = chunk.usage ?? (isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined);
-    if (choices.length === 0 && !isObject(usage)) rejectStranger(sink, chunk);
+    if (choices.length === 0 && !isObject(usage)) rejectStranger(sink, this, chunk);
     sink.begin({ id: chunk.id, model: chunk.model, choice: choices.length > 0 });
     for (const entry of choices) {
-      const choice = objectOf(sink, entry, "a choice");
-      if (choice === undefined) continue;
+      const choice = objectOf(sink, entry, "a choice") ?? {};
       if (says(choice.error)) sink.fail(choice);
       const delta = objectOf(sink, choice.delta, "delta");
-      if (delta !== undefined) this.#streamed |= this.#content(delta, 0);
-      // A whole message repeats what was streamed, or is all there is (quirks O-10, O-11).
+      if (delta !== undefined) {
+        this.#content(delta);
+        this.#calls(delta);
+      }
       const message = objectOf(sink, choice.message, "message");
-      if (message !== undefined) this.#content(message, this.#streamed);
+      if (message !== undefined) this.#message(message);
       this.#finish.take(choice.finish_reason);
       this.#usage(choice.usage);
     }
@@ -77,97 +73,80 @@ export class ChatReader implements EventReader {
     return false;
   }
 
-  done(): boolean {
-    if (this.#finish.reason === undefined && this.#finish.plain !== "end_turn") this.#sink.stop(this.#finish.plain);
-    return true;
+  isForeign({ type }: Json): boolean {
+    return /^(message|content_block|response)/.test(textOf(type));
   }
 
   document(reply: Json): boolean {
     const { choices } = reply;
-    if (!Array.isArray(choices) || choices.some((choice) => isObject(choice) && !isObject(choice.message))) {
-      return false;
-    }
-    this.take(reply);
-    return true;
+    const isWhole = Array.isArray(choices) && choices.every((choice) => !isObject(choice) || isObject(choice.message));
+    if (isWhole) this.take(reply);
+    return isWhole;
   }
 
-  /** Reads a delta or a whole message without the kinds in `skip`; returns the kinds that it held. */
-  #content(part: Json, skip: number): number {
-    let held = skip === 0 ? this.#reasoning(part) : 0;
+  /** A whole message repeats what was streamed, or stands in place of deltas (quirks O-10, O-11). */
+  #message(message: Json): void {
+    if (!this.#streamed) {
+      this.#content(message);
+      this.#streamed = false;
+    }
+    if (this.#last === undefined) this.#calls(message);
+  }
+
+  #content(part: Json): void {
     const { content } = part;
-    if ((skip & TEXT) === 0) {
-      if (typeof content === "string") held |= this.#text(content);
-      else for (const piece of listOf(this.#sink, content, "content")) held |= this.#piece(piece);
-      const refusal = textOf(part.refusal);
-      if (refusal !== "") {
-        this.#finish.plain = "refusal";
-        held |= this.#text(refusal);
-      }
-    }
-    if ((skip & CALLS) === 0) {
-      if (part.tool_calls) {
-        listOf(this.#sink, part.tool_calls, "tool_calls").forEach((call, position) => {
-          held |= this.#call(call, position);
-        });
-      }
-      if (part.function_call) held |= this.#call({ index: 0, function: part.function_call }, 0);
-    }
-    return held;
+    this.#reasoning(part);
+    if (typeof content === "string") this.#text(content);
+    else for (const piece of listOf(this.#sink, content, "content")) this.#piece(piece);
+    const refusal = textOf(part.refusal);
+    if (refusal !== "") this.#finish.plain = "refusal";
+    this.#text(refusal);
   }
 
-  #text(text: string): number {
-    if (text === "") return 0;
+  #calls({ tool_calls, function_call }: Json): void {
+    if (tool_calls) listOf(this.#sink, tool_calls, "tool_calls").forEach((call, i) => this.#call(call, i));
+    if (function_call) this.#call({ index: 0, function: function_call }, 0);
+  }
+
+  #text(text: string): void {
+    if (text === "") return;
+    this.#streamed = true;
     this.#sink.text(TEXT, text);
-    return this.#kind = TEXT;
   }
 
-  #thinking(text: string, field?: string): number {
-    if (text === "") return 0;
-    // Records belong to one block; those of the next begin anew.
-    if (this.#kind !== THINKING) this.#details = [];
-    this.#thought = true;
+  #thinking(text: string, field?: string): void {
+    if (text === "") return;
+    this.#streamed = true;
     this.#sink.thinking(THINKING, text, field);
-    return this.#kind = THINKING;
   }
 
   /** A part of content that is a list (quirk O-12). */
-  #piece(piece: unknown): number {
+  #piece(piece: unknown): void {
     if (typeof piece === "string") return this.#text(piece);
-    if (!isObject(piece)) return 0;
-    const { type, text, thinking } = piece;
-    if (type === "text") return this.#text(textOf(text));
-    if (type !== "thinking") return 0;
-    return this.#thinking([thinking].flat().map((part) => textOf(isObject(part) ? part.text : part)).join(""));
+    const { type, text, thinking } = objectOf(this.#sink, piece, "a part of content") ?? {};
+    if (type === "text") this.#text(textOf(text));
+    else if (type === "thinking") {
+      this.#thinking([thinking].flat().map((part) => textOf(isObject(part) ? part.text : part)).join(""));
+    }
   }
 
-  #reasoning(part: Json): number {
-    let held = 0;
-    for (const field of REASONING_FIELDS) {
-      const text = part[field];
-      if (typeof text !== "string" || text === "") continue;
-      held = this.#thinking(text, field);
-      break;
-    }
+  #reasoning(part: Json): void {
+    const field = REASONING_FIELDS.find((name) => textOf(part[name]) !== "");
+    if (field !== undefined) this.#thinking(textOf(part[field]), field);
     const records = part.reasoning_details;
-    if (Array.isArray(records) && records.length > 0) {
-      for (const record of records) {
-        if (!isObject(record)) continue;
-        if ((held & THINKING) === 0) this.#thinking(textOf(record.text) || textOf(record.summary));
-        this.#record(record);
-      }
-      if (!this.#thought) this.#kind = THINKING;
-      this.#thought = true;
-      this.#sink.details(THINKING, this.#details);
-      held |= THINKING;
+    if (!Array.isArray(records) || records.length === 0) return;
+    for (const record of records.filter(isObject)) {
+      if (field === undefined) this.#thinking(textOf(record.text) || textOf(record.summary));
+      this.#record(record);
     }
-    return held;
+    this.#sink.details(THINKING, this.#records);
   }
 
   /** Joins the pieces of a streamed record, so that it goes back as one (rule R-12). */
   #record(record: Json): void {
-    const last = this.#details[this.#details.length - 1];
+    const last = this.#records[this.#records.length - 1];
     if (last === undefined || last.index !== record.index || last.type !== record.type || record.data !== undefined) {
-      this.#details.push(record);
+      this.#records.push(record);
       return;
     }
     const text = textOf(last.text) + textOf(record.text), summary = textOf(last.summary) + textOf(record.summary);
@@ -175,54 +154,63 @@ export class ChatReader implements EventReader {
   }
 
   /** A fragment of a call (quirks O-50…O-80). */
-  #call(value: unknown, position: number): number {
+  #call(value: unknown, position: number): void {
     const sink = this.#sink;
-    const about = objectOf(sink, value, "a tool call");
-    if (about === undefined) return 0;
-    if (about.type === "custom" || about.custom) {
-      sink.unsupported("its tool is a custom one, which pawl never declares");
-    }
+    const about = objectOf(sink, value, "a call");
+    if (about === undefined) return;
+    if (about.type === "custom" || about.custom) sink.unsupported("its tool is a custom one");
     const called = objectOf(sink, about.function, "function") ?? about;
     const id = textOf(about.id), name = textOf(called.name), input = argumentsOf(sink, called.arguments);
     const index = Number.isSafeInteger(about.index) ? about.index : undefined;
-
-    let call = this.#find(id, name, input, index, position);
-    const isNew = call === undefined;
+    const found = this.#find(id, name, input, index, position);
     // A phantom behind the last call (quirk O-78).
-    if (isNew && id === "" && name === "" && input.trim() === "") return 0;
-    call ??= { id: "", name: "", index, begun: false };
-    if (isNew && index !== undefined) this.#byIndex.set(index, call);
-    if (id !== "" && (isNew || !this.#byId.has(id))) this.#byId.set(id, call);
+    if (!found && !id && !name && !input.trim()) return;
+    const call = found ?? { id: "", name: "", index };
+    if (!found && index !== undefined) this.#byIndex.set(index, call);
+    if (id && (!found || !this.#byId.has(id))) this.#byId.set(id, call);
     this.#last = call;
 
-    const before = call.name, extra = call.extra ?? extraOf(about, CALL_KEYS);
-    if (name.startsWith(before)) call.name = name;
-    else if (!call.begun && before.length < 256) call.name += name;
-    if (isNew || (call.id === "" && id !== "") || call.name !== before || extra !== call.extra) {
-      call.id ||= id;
-      sink.call(call, { id: call.id, name: call.name, ...(extra && { extra: call.extra = extra }) });
+    let isNews = !found;
+    if (id && !call.id) {
+      call.id = id;
+      isNews = true;
     }
-    if (input !== "") {
-      call.begun ||= input.trim() !== "";
-      sink.input(call, input);
+    const longer = name.startsWith(call.name)
+      ? name
+      : call.begun || call.name.length > 255
+      ? call.name
+      : call.name + name;
+    if (longer !== call.name) {
+      call.name = longer;
+      isNews = true;
     }
-    return this.#kind = CALLS;
+    const extra = call.extra ? undefined : extraOf(about);
+    if (extra) {
+      call.extra = extra;
+      isNews = true;
+    }
+    if (isNews) sink.call(call, call);
+    call.begun ||= input.trim() !== "";
+    sink.input(call, input);
   }
 
   /** The call that a fragment continues; `undefined` if it begins one. */
   #find(id: string, name: string, input: string, index: unknown, position: number): Call | undefined {
     const at = index === undefined ? undefined : this.#byIndex.get(index);
-    const known = id === "" ? undefined : at?.id === id ? at : this.#byId.get(id);
-    const call = known ?? at ?? (index === undefined || (id === "" && name === "") ? this.#last : undefined);
+    const known = id ? at?.id === id ? at : this.#byId.get(id) : undefined;
+    const call = known ?? at ?? (index === undefined || (!id && !name) ? this.#last : undefined);
     if (call === undefined) return undefined;
     const complete = this.#sink.inputComplete(call);
     const elsewhere = index !== undefined && index !== call.index;
-    let begins: boolean;
-    if (known) begins = elsewhere && name !== "" && (complete || name !== call.name);
-    else if (name === "") begins = complete && input !== "" && (index === undefined ? id !== "" : elsewhere);
-    // Some repeat the name in a last fragment without arguments (quirk O-61).
-    else if (complete) begins = id !== "" || name !== call.name || input !== "";
-    else begins = (id !== "" && call.id !== "" && name !== call.name) || (index === undefined && position > 0);
+    const another = name !== call.name;
+    const begins = known
+      ? elsewhere && name && (complete || another)
+      : !name
+      ? complete && input && (index === undefined ? id : elsewhere)
+      : complete
+      // Some repeat the name in a last fragment without arguments (quirk O-61).
+      ? id || another || input
+      : (id && call.id && another) || (index === undefined && position > 0);
     return begins ? undefined : call;
   }
 

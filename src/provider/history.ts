@@ -210,3 +210,8 @@ export function thinkingBudget(thinking: Thinking): number {
     }`,
   );
 }
+
+/** A list, or `undefined` for one that must not be sent since it is empty (R-04). */
+export function filled<T>(list: readonly T[] = []): readonly T[] | undefined {
+  return list.length > 0 ? list : undefined;
+}

@@ -12,21 +12,18 @@ export type Json = Record<string, unknown>;
 
 /** What a dialect does with the JSON that {@linkcode createDecoder} finds. */
 export interface EventReader {
-  /** Key that only events of another protocol have. */
-  readonly foreignKey?: string;
+  /** Whether JSON that says nothing in this dialect belongs to another protocol (quirk A-34). */
+  isForeign(value: Json): boolean;
   /** Reads one event that reports no error; `true` at the protocol's own end. */
   take(event: Json): boolean;
-  /** Reads `[DONE]`; `true` if reading may stop there. */
-  done(): boolean;
+  /** Reads `[DONE]`; `true` if reading may stop there, as it may by default. */
+  done?(): boolean;
   /** Reads a whole reply; `false` if it is none of this dialect. */
   document(reply: Json): boolean;
 }
 
-/** Events of the dialects that pawl knows, and of OpenAI's other protocol; an unknown type alone is no reason to give up. */
-const EVENT_TYPE = /^(?:message(?:_(?:start|delta|stop))?|content_block_(?:start|delta|stop)|response\..*)$/;
-
 /** Keys that name an error where neither `error` nor content is (quirk O-85). */
-const ERROR_KEYS = ["detail", "error_message", "error_type", "errors"];
+const ERROR_KEYS = ["message", "detail", "error_message", "error_type"];
 
 /**
  * Makes a decoder of a reader: finds the JSON in an event, also where several documents share one (quirk S-13), and every shape of an
@@ -44,23 +41,19 @@ export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
   function take(value: unknown): boolean {
     return reader.take(check(value) ?? sink.violation("an event is no JSON object"));
   }
-  function isEnd(line: string): boolean {
-    return line.length < 99 && line.trim() === "[DONE]";
-  }
   return {
     event(name, data) {
       if (name === "error") sink.fail(data);
       const value = parse(data);
       if (value !== undefined) return take(value);
-      if (isEnd(data)) return reader.done();
       for (const line of data.split("\n")) {
-        const document = parse(line);
+        const document = parse(line), text = line.trim();
+        if (text === "[DONE]") return reader.done?.() ?? true;
         if (document !== undefined) {
           if (take(document)) return true;
-        } else if (isEnd(line)) return reader.done();
-        else if (line.trim() !== "") {
+        } else if (text !== "") {
           sink.garbled();
-          return false;
+          break;
         }
       }
       return false;
@@ -68,30 +61,26 @@ export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
     document(value) {
       const document = check(value);
       if (document === undefined) return false;
-      for (const part of [document, document.data, document.result, document.response]) {
+      for (const part of [document, document.data]) {
         const reply = check(part);
         if (reply !== undefined && reader.document(reply)) return true;
       }
-      rejectStranger(sink, document, reader.foreignKey);
+      rejectStranger(sink, reader, document);
       return false;
     },
   };
 }
 
 /**
- * Looks at JSON that is no event of the dialect: ends the reply if it belongs to another protocol (quirk A-34) or reports an error;
- * anything else may be ignored.
+ * Looks at JSON that says nothing in a dialect: ends the reply if it is foreign or reports an error; anything else may be ignored.
  *
  * @throws What {@linkcode MessageSink.violation} and {@linkcode MessageSink.fail} throw.
  */
-export function rejectStranger(sink: MessageSink, value: Json, foreignKey: string = ""): void {
-  if (value[foreignKey] || EVENT_TYPE.test(textOf(value.type))) {
-    sink.violation("it speaks another protocol, look at the option dialect");
+export function rejectStranger(sink: MessageSink, reader: EventReader, value: Json): void {
+  if (reader.isForeign(value)) sink.violation("it speaks another protocol, look at the option dialect");
+  if (value.object === "error" || value.type === "error" || ERROR_KEYS.some((key) => says(value[key]))) {
+    sink.fail(value);
   }
-  if (
-    value.object === "error" || value.type === "error" || textOf(value.message) !== "" ||
-    ERROR_KEYS.some((key) => says(value[key]))
-  ) sink.fail(value);
 }
 
 /** Whether a value in an error's place reports one: null, `""` and `{}` come with healthy events (quirk O-38). */
@@ -140,9 +129,21 @@ export function argumentsOf(sink: MessageSink, value: unknown): string {
   }
 }
 
+/** What the protocols themselves say about a call. */
+const CALL_KEYS: ReadonlySet<string> = new Set([
+  "index",
+  "id",
+  "type",
+  "name",
+  "input",
+  "function",
+  "arguments",
+  "custom",
+]);
+
 /** Vendor keys of a call, which go back with it (rule R-13); `undefined` if it has none. */
-export function extraOf(call: Json, known: ReadonlySet<string>): Json | undefined {
-  const extra = Object.entries(call).filter(([key, value]) => value !== null && !known.has(key));
+export function extraOf(call: Json): Json | undefined {
+  const extra = Object.entries(call).filter(([key, value]) => value !== null && !CALL_KEYS.has(key));
   // The endpoint chose the keys: by assignment `__proto__` would become a prototype.
   return extra.length > 0 ? Object.fromEntries(extra) : undefined;
 }
@@ -183,19 +184,26 @@ const MEANINGS: readonly (readonly [RegExp, StopReason?])[] = [
   [/^/, "other"],
 ];
 
-/** What an endpoint may say to a request that it does not understand, and what to do then. */
-export type Hints = readonly (readonly [RegExp, string])[];
+/** Words of endpoints that do not understand a request, and what to do then. */
+const HINTS = {
+  stream_options: "set compat.streamUsage: false",
+  max_completion_tokens: "set compat.maxTokensField",
+  reasoning_effort: "leave thinking unset",
+  budget_tokens: "leave thinking unset",
+  reasoning: "set compat.echoReasoning",
+  temperature: "leave temperature unset",
+};
 
 /**
- * Finds the hint for an HTTP error.
+ * Finds the hint for an HTTP error of either dialect.
  *
- * @param hints Hints of the dialect.
  * @param status HTTP status.
  * @param text What the endpoint said.
  */
-export function findHint(hints: Hints, status: number, text: string): string | undefined {
+export function findHint(status: number, text: string): string | undefined {
   if (status === 404 || status === 405) {
     return /model/i.test(text) ? "look at the model name" : "look at the base URL: its path may lack or double /v1";
   }
-  return status === 400 || status === 422 ? hints.find(([pattern]) => pattern.test(text))?.[1] : undefined;
+  if (status !== 400 && status !== 422) return undefined;
+  return Object.entries(HINTS).find(([word]) => text.includes(word))?.[1];
 }

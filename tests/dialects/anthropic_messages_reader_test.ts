@@ -63,15 +63,9 @@ table({
       "done",
     ],
   ],
-  "joins signatures, and drops one that the start already gave": [
-    [
-      start({ ...THINKING, signature: "ab" }),
-      delta("signature_delta", { signature: "ab" }),
-      start(THINKING, 1),
-      delta("signature_delta", { signature: "c" }, 1),
-      delta("signature_delta", { signature: "d" }, 1),
-    ],
-    ["signature 0 ab", "signature 1 c", "signature 1 d"],
+  "tells signatures of starts and deltas": [
+    [start({ ...THINKING, signature: "a" }), start(THINKING, 1), delta("signature_delta", { signature: "b" }, 1)],
+    ["signature 0 a", "signature 1 b"],
   ],
   "never joins reasoning behind a signature": [
     [start({ ...THINKING, thinking: "a", signature: "s" }), start({ ...THINKING, thinking: "b" })],

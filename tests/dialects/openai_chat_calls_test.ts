@@ -150,7 +150,7 @@ Deno.test("openAiChat.decoder refuses custom tools", () => {
   const event = {
     choices: [{ delta: { tool_calls: [{ id: "a", type: "custom", custom: { name: "sh", input: "ls" } }] } }],
   };
-  assertEquals(hear(openAiChat, [event]), ["unsupported its tool is a custom one, which pawl never declares"]);
+  assertEquals(hear(openAiChat, [event]), ["unsupported its tool is a custom one"]);
 });
 
 Deno.test("openAiChat.decoder takes arguments that are an object, however deep, without running out of stack", () => {

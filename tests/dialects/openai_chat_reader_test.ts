@@ -95,10 +95,6 @@ table({
     [delta({ content: null, refusal: "I can't" }), delta({ refusal: "." }), delta({}, "stop")],
     ["text 0 I can't", "text 0 .", "stop refusal (stop)"],
   ],
-  "keeps a refusal that ends without a finish word": [
-    [delta({ refusal: "no" }), "[DONE]"],
-    ["text 0 no", "stop refusal", "done"],
-  ],
 });
 
 table({
@@ -135,18 +131,18 @@ table({
       'details 0 [{"type":"reasoning.summary","summary":"a"},{"type":"reasoning.encrypted","data":"x"}]',
     ],
   ],
-  "gives each block its own records": [
+  "keeps all records of a reply in one list": [
     [
-      delta({ reasoning_details: [{ type: "reasoning.text", text: "a" }] }),
+      delta({ reasoning_details: [{ type: "reasoning.text", index: 0, text: "a" }] }),
       delta({ content: "b" }),
-      delta({ reasoning_details: [{ type: "reasoning.text", text: "c" }] }),
+      delta({ reasoning_details: [{ type: "reasoning.text", index: 1, text: "c" }] }),
     ],
     [
       "thinking 0 a",
-      'details 0 [{"type":"reasoning.text","text":"a"}]',
+      'details 0 [{"type":"reasoning.text","index":0,"text":"a"}]',
       "text 1 b",
       "thinking 0 c",
-      'details 0 [{"type":"reasoning.text","text":"c"}]',
+      'details 0 [{"type":"reasoning.text","index":0,"text":"a"},{"type":"reasoning.text","index":1,"text":"c"}]',
     ],
   ],
 });

@@ -307,11 +307,10 @@ Deno.test("openAiChat.hint names the switch to set", () => {
   assertEquals(hint(422, "stream_options: Extra inputs are not permitted"), "set compat.streamUsage: false");
   assertEquals(
     hint(400, "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead."),
-    'set compat.maxTokensField: "max_completion_tokens"',
+    "set compat.maxTokensField",
   );
-  assertEquals(hint(400, "unknown field max_completion_tokens"), 'set compat.maxTokensField: "max_tokens"');
-  assertEquals(hint(400, "The reasoning_content must be passed back"), 'set compat.echoReasoning: "always"');
-  assertEquals(hint(400, "reasoning_content is not allowed in input"), 'set compat.echoReasoning: "never"');
+  assertEquals(hint(400, "The reasoning_content must be passed back"), "set compat.echoReasoning");
+  assertEquals(hint(400, "reasoning_content is not allowed in input"), "set compat.echoReasoning");
   assertEquals(hint(400, "Unsupported value: 'temperature'"), "leave temperature unset");
   assertEquals(hint(404, "404 page not found"), "look at the base URL: its path may lack or double /v1");
   assertEquals(hint(404, "model 'x' not found"), "look at the model name");
