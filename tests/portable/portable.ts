@@ -11,6 +11,18 @@ import { readCases } from "../support/wire_case.ts";
 import { fetchRuntime, RUNTIMES } from "./runtimes.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
+/** Unit tests that come out otherwise, by runtime, since the runtime lacks something. */
+const DIFFERENCES: Record<string, string[]> = {
+  "Node 20": [
+    // No JSON.rawJSON: integers beyond 2⁵³ in the arguments of a call lose their last digits on the way back.
+    "R-09: arguments go back as the raw JSON of one object",
+    "R-36: input is an object in Anthropic, whatever the model sent",
+    // The test itself writes a deep value with JSON.stringify, for which Node's stack is too small.
+    "decodeJsonObject takes some hundredths of a second for a mebibyte of anything",
+  ],
+  "Node 22": ["decodeJsonObject takes some hundredths of a second for a mebibyte of anything"],
+};
+
 const ROOMS = ["model", "text", "wire", "provider", "dialects", "agent", "skills"];
 
 /** Anything of Deno but its `test`: a program of ours may still be run beside the tests, but not by them. */
@@ -62,9 +74,10 @@ for (const name of Object.keys(RUNTIMES)) {
         const command = new Deno.Command(program!, { args: [`${ROOT}tests/portable/units.mjs`, path] });
         const { stdout, stderr } = await command.output();
         const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
-        const verdict = output!.split("\n").at(-1)!;
-        console.log(`${name}: ${verdict} in ${files.length} files`);
-        assert(/^[1-9]\d* passed, 0 failed$/.test(verdict), `${output}\n${errors}`);
+        const { passed, failed } = JSON.parse(output!.split("\n").at(-1) || "{}");
+        assertEquals(failed, DIFFERENCES[name] ?? [], `${output}\n${errors}`);
+        assert(passed > 0);
+        console.log(`${name}: ${passed} tests of ${files.length} files passed`);
       } finally {
         await Deno.remove(folder, { recursive: true });
       }

@@ -1,6 +1,6 @@
 /**
  * Runs a bundle of tests that were written for `deno test` under any runtime: `node units.mjs TESTS.js`. The last line of
- * its output is `N passed, N failed`.
+ * its output is JSON: how many passed, and the names of those that failed.
  */
 import { pathToFileURL } from "node:url";
 
@@ -34,13 +34,13 @@ const context = {
 };
 
 await import(pathToFileURL(process.argv[2]).href);
-let failed = 0;
+const failed = [];
 for (const { name, fn } of tests) {
   try {
     await fn(context);
   } catch (error) {
-    failed++;
+    failed.push(name);
     console.log(`FAILED ${name}: ${error?.stack ?? error}`);
   }
 }
-console.log(`${tests.length - failed} passed, ${failed} failed`);
+console.log(JSON.stringify({ passed: tests.length - failed.length, failed }));
