@@ -14,6 +14,7 @@ import { Conversation } from "../../src/model/conversation.ts";
 import { type PartialRun, PawlError } from "../../src/model/error.ts";
 import type { AgentEvent } from "../../src/model/event.ts";
 import { createProvider, type ProviderOptions } from "../../src/provider/provider.ts";
+import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { anthropicEncoding, openAiEncoding, type Turn } from "../support/replies.ts";
 import { assertAnswered, resultsOf, tool } from "./fake_provider.ts";
 
@@ -244,6 +245,22 @@ each("Agent can be aborted while the endpoint is silent", async (setup) => {
     ) => e);
     assertEquals([thrown, endpoint.open, conversation.messages.length], ["enough", 0, 1]);
   }
+});
+
+each("Agent runs and can be aborted over byte streams", async ([dialect, encoding]) => {
+  const wire = SCRIPT.map((turn, i) => encoding.stream(turn, { model: "m", serial: i + 1, usage: true }));
+  for (let cut = 0; cut < wire[0]!.length - 1; cut++) {
+    const fetch = scriptedFetch([{ chunks: wire[0]!.slice(0, cut), end: "stall" }]);
+    const { provider, conversation } = stage([dialect, encoding], [], { fetch });
+    const stop = new AbortController();
+    setTimeout(() => stop.abort("enough"), 2);
+    const run = new Agent(provider, TOOLS).runStep(conversation, {}, { signal: stop.signal });
+    assertEquals([await run.catch((e: unknown) => e), conversation.messages.length], ["enough", 1]);
+  }
+  const fetch = scriptedFetch(wire.map((chunks) => ({ chunks })));
+  const { provider, conversation } = stage([dialect, encoding], [], { fetch });
+  const { text, toolCalls } = await new Agent(provider, TOOLS).runStep(conversation);
+  assertEquals([text, toolCalls, fetch.requests.length], ["It is fine.", 3, 3]);
 });
 
 each("run asks again over a real provider", async (setup) => {
