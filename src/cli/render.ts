@@ -173,7 +173,10 @@ export class TextRenderer implements Renderer {
   }
 
   #messageComplete({ warnings, stopReason }: MessageCompleteEvent): void {
-    for (const { message } of warnings ?? []) this.#terminal.note(`warning: ${message}`);
+    for (const { kind, message } of warnings ?? []) {
+      // Many local servers report none; only who asked for it misses it.
+      if (kind !== "usage_missing" || this.#options.usage) this.#terminal.note(`warning: ${message}`);
+    }
     if (stopReason === "refusal") this.#terminal.note("warning: the model refused to answer");
     if (this.#options.stream) this.#terminal.endOut();
   }

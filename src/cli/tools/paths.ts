@@ -167,7 +167,6 @@ const REASONS: Record<string, string> = {
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
-  EFBIG: "the file would be too large",
 };
 
 /** Why a file operation failed: in one clause, without paths. */

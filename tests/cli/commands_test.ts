@@ -1,0 +1,291 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Endpoint, startEndpoint } from "../support/endpoint.ts";
+import { inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
+
+async function withEndpoint(
+  options: Parameters<typeof startEndpoint>[0],
+  use: (endpoint: Endpoint) => Promise<void>,
+): Promise<void> {
+  const endpoint = startEndpoint(options);
+  try {
+    await use(endpoint);
+  } finally {
+    await endpoint.close();
+  }
+}
+
+const DIALECTS = [["openai_chat", "/v1"], ["anthropic_messages", ""]] as const;
+
+Deno.test("pawl chat reads a pipe line by line and keeps the conversation, in both dialects", async () => {
+  await withEndpoint({}, async (endpoint) => {
+    for (const [dialect, path] of DIALECTS) {
+      const args = ["chat", "-d", dialect, "--base-url", endpoint.url + path, "-m", "scripted"];
+      const stdin = "first\n\nsecond \\\nline\n//slash\nlast";
+      const { code, stdout, stderr } = await pawlNeedsAll(args, { stdin });
+      assertEquals([code, stderr], [0, ""]);
+      assertEquals(lines(stdout), [
+        'You said "first", and I heard it.',
+        'You said "second \\nline", and I heard it.',
+        'You said "/slash", and I heard it.',
+        'You said "last", and I heard it.',
+      ]);
+      const { system, messages } = endpoint.heard.at(-1)!;
+      assertEquals([system, messages.length], ["You are a helpful assistant.", 7]);
+    }
+  });
+});
+
+Deno.test("pawl chat without a system prompt sends none", async () => {
+  await withEndpoint({}, async (endpoint) => {
+    await pawl(["chat", "--base-url", `${endpoint.url}/v1`, "-m", "scripted", "-s", ""], { stdin: "hi\n" });
+    assertEquals(endpoint.heard[0]!.system, "");
+  });
+});
+
+Deno.test("pawl chat ends at the first turn that fails, with its status", async () => {
+  await withEndpoint({
+    script: (heard) => heard.messages.length > 1 ? new Response("no", { status: 400 }) : { text: "yes" },
+  }, async ({ url }) => {
+    const { code, stdout, stderr } = await pawl(["chat", "--base-url", `${url}/v1`, "-m", "scripted"], {
+      stdin: "a\nb\nc\n",
+    });
+    assertEquals([code, stdout, lines(stderr).length], [5, "yes\n", 1]);
+    assertMatch(stderr, /^error: http_status: .*400/);
+  });
+});
+
+Deno.test("pawl chat knows commands in a pipe too", async () => {
+  await withEndpoint({}, async ({ url, host, heard }) => {
+    await inDirectory(async (cwd) => {
+      const args = ["chat", "--base-url", `${url}/v1`, "-m", "scripted"];
+      const flags = [`--allow-net=${host}`, `--allow-read=${cwd}`, `--allow-write=${cwd}`];
+      const stdin =
+        "one\n/undo\n/system Be brief.\ntwo\n/usage\n/save talk.json\n/reset\nthree\n/load talk.json\nfour\n/exit\nnever\n";
+      const { code, stdout, stderr } = await pawlWith(flags, args, { stdin, cwd });
+      assertEquals([code, lines(stdout).length], [0, 4]);
+      assertStringIncludes(stderr, "tokens: ");
+      assertEquals(heard.map(({ system, messages }) => [system, messages.map(({ text }) => text.slice(0, 5))]), [
+        ["You are a helpful assistant.", ["one"]],
+        ["Be brief.", ["two"]],
+        ["You are a helpful assistant.", ["three"]],
+        ["Be brief.", ["two", "You s", "four"]],
+      ]);
+      for (
+        const [line, why] of [["/usag", "did you mean /usage?"], ["/save", "without FILE"], [
+          "/load none",
+          "no such file",
+        ], ["/reset x", "takes nothing"]]
+      ) {
+        const wrong = await pawlWith(flags, args, { stdin: `${line}\n`, cwd });
+        assertEquals([wrong.code, lines(wrong.stderr).length], [2, 1]);
+        assertStringIncludes(wrong.stderr, why!);
+      }
+    });
+  });
+});
+
+Deno.test("pawl run --session goes on, -c takes the newest, --fork leaves the original alone", async () => {
+  await withEndpoint({}, async ({ url, heard }) => {
+    await inDirectory(async (cwd) => {
+      const base = ["run", "--base-url", `${url}/v1`, "-m", "scripted"];
+      const first = await pawlNeedsAll([...base, "-s", "Be kind.", "--session", "talk", "one"], { cwd });
+      assertEquals([first.code, first.stderr], [0, ""]);
+      assertEquals(first.flags.slice(1), ["--allow-read=.pawl/sessions", "--allow-write=.pawl/sessions"]);
+      const path = `${cwd}/.pawl/sessions/talk.jsonl`;
+      assertEquals((await Deno.stat(path)).mode! & 0o777, 0o600);
+      const second = await pawl([...base, "-c", "--json", "two"], { cwd });
+      assertEquals(JSON.parse(second.stdout).session, ".pawl/sessions/talk.jsonl");
+      const before = await Deno.readTextFile(path);
+      const forked = await pawl([...base, "--session", "talk", "--fork", "three"], { cwd });
+      assertEquals([forked.code, forked.stdout], [0, 'You said "three", and I heard it.\n']);
+      assertEquals(await Deno.readTextFile(path), before);
+      const { system, messages } = heard.at(-1)!;
+      assertEquals(system, "Be kind.");
+      assertEquals(messages.map(({ text }) => text.slice(0, 12)), [
+        "one",
+        'You said "on',
+        "two",
+        'You said "tw',
+        "three",
+      ]);
+      const none = await inEmpty((empty) => pawl([...base, "-c", "x"], { cwd: empty }));
+      assertEquals([none.code, lines(none.stderr).length], [3, 1]);
+    });
+  });
+});
+
+async function inEmpty<T>(use: (directory: string) => Promise<T>): Promise<T> {
+  let result: T | undefined;
+  await inDirectory(async (directory) => {
+    result = await use(directory);
+  });
+  return result!;
+}
+
+Deno.test("pawl run keeps calls and results of tools in the session, the schema beside them", async () => {
+  await withEndpoint({}, async ({ url, heard }) => {
+    await inDirectory(async (cwd) => {
+      await Deno.writeTextFile(`${cwd}/a.txt`, '{"ok":true}\n');
+      const args = [
+        "run",
+        "--base-url",
+        `${url}/v1`,
+        "-m",
+        "scripted",
+        "-t",
+        "read_file",
+        "--session",
+        "s.jsonl",
+        "read the file a.txt",
+      ];
+      assertEquals((await pawl(args, { cwd })).code, 0);
+      const records = lines(await Deno.readTextFile(`${cwd}/s.jsonl`)).map((line) => JSON.parse(line).type);
+      assertEquals(records, ["session", "message", "message", "start", "result", "message"]);
+      const chat = await pawl(["chat", "--base-url", `${url}/v1`, "-m", "scripted", "--session", "s.jsonl"], {
+        cwd,
+        stdin: "and now?\n",
+      });
+      assertEquals([chat.code, chat.stderr], [0, ""]);
+      assertEquals(heard.at(-1)!.messages.length, 5);
+    });
+  });
+});
+
+Deno.test("pawl run --record keeps what --replay answers from without a network", async () => {
+  await inDirectory(async (cwd) => {
+    const env = { K: "sk-canary-0123456789abcdef" };
+    let url = "";
+    await withEndpoint({ key: env.K }, async (endpoint) => {
+      url = `${endpoint.url}/v1`;
+      const args = ["run", "--base-url", url, "--api-key-env", "K", "--record", "r.jsonl", "hi"];
+      const { code, stdout } = await pawlNeedsAll(args, { cwd, env });
+      assertEquals([code, stdout], [0, 'You said "hi", and I heard it.\n']);
+    });
+    assert(!(await Deno.readTextFile(`${cwd}/r.jsonl`)).includes("canary"));
+    const again = ["run", "--base-url", url, "--api-key-env", "K", "--replay", "r.jsonl"];
+    const replayed = await pawlNeedsAll([...again, "hi"], { cwd, env });
+    assertEquals([replayed.code, replayed.stdout, replayed.flags], [0, 'You said "hi", and I heard it.\n', [
+      "--allow-read=r.jsonl",
+      "--allow-env=K",
+    ]]);
+    const missed = await pawl([...again, "ho"], { cwd, env });
+    assertEquals([missed.code, missed.stdout], [4, ""]);
+    assertMatch(missed.stderr, /error: unreachable: Cannot replay request 2: its body differs .*\n$/);
+    await Deno.writeTextFile(`${cwd}/r.jsonl`, "{}\n");
+    const broken = await pawl([...again, "hi"], { cwd, env });
+    assertEquals([broken.code, broken.stderr], [
+      2,
+      "error: usage: Cannot replay a recording as its line 1 is no exchange\n",
+    ]);
+  });
+});
+
+Deno.test("pawl probe tells each check, and writes a profile that --profile reads", async () => {
+  await withEndpoint({}, async ({ url, host }) => {
+    await inDirectory(async (cwd) => {
+      const probed = await pawlNeedsAll([
+        "probe",
+        "--base-url",
+        `${url}/v1`,
+        "--compat",
+        "mergeRoles=true",
+        "--output",
+        "p.yaml",
+      ], { cwd });
+      assertEquals(probed.code, 0);
+      assertEquals(probed.flags, [`--allow-net=${host}`, "--allow-write=p.yaml"]);
+      assertStringIncludes(probed.stdout, "✓ tool call: ");
+      assertStringIncludes(probed.stdout, "– context: not asked\n");
+      const named = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--json"], { cwd });
+      const report = JSON.parse(named.stdout);
+      assertEquals([report.type, report.ok, report.model, report.profile["base-url"]], [
+        "probe",
+        true,
+        "scripted",
+        `${url}/v1`,
+      ]);
+      const flags = [`--allow-net=${host}`, "--allow-read=p.yaml"];
+      const { code, stdout } = await pawlWith(flags, ["run", "--profile", "p.yaml", "hi"], { cwd });
+      assertEquals([code, stdout], [0, 'You said "hi", and I heard it.\n']);
+      const tools = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--tool-calling"], { cwd });
+      assertEquals([tools.code, tools.stdout], [0, "✓ tool call: the model calls a tool when told to\n"]);
+    });
+  });
+});
+
+Deno.test("pawl probe exits by what fails", async () => {
+  await withEndpoint({ script: () => ({ text: "I would call ping." }) }, async ({ url }) => {
+    const { code, stdout } = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted"]);
+    assertEquals(code, 5);
+    assertMatch(stdout, /^✗ tool call: .*; .*$/m);
+    const alone = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--tool-calling"]);
+    assertEquals([alone.code, alone.stdout, lines(alone.stderr).length], [5, "", 1]);
+    assertMatch(alone.stderr, /^error: no_tool_calling: /);
+  });
+  const closed = await pawl(["probe", "--base-url", "http://127.0.0.1:1/v1", "-m", "x"]);
+  assertEquals(closed.code, 4);
+  assertMatch(closed.stdout, /^✗ reachable: /);
+});
+
+Deno.test("pawl models lists one model a line", async () => {
+  await withEndpoint({ models: ["a", "b\x1b[2J"] }, async ({ url }) => {
+    for (const [dialect, path] of DIALECTS) {
+      const plain = await pawlNeedsAll(["models", "-d", dialect, "--base-url", url + path]);
+      assertEquals([plain.code, plain.stdout, plain.stderr], [0, "a\nb\x1b[2J\n", ""]);
+    }
+    const json = await pawl(["models", "--base-url", `${url}/v1`, "--json"]);
+    assertEquals(JSON.parse(json.stdout), { type: "models", models: ["a", "b\x1b[2J"] });
+  });
+});
+
+Deno.test("pawl uses named profiles only when asked to, and no more than they need", async () => {
+  await withEndpoint({ key: "profile-key-123" }, async ({ url, host }) => {
+    await inDirectory(async (cwd) => {
+      await Deno.mkdir(`${cwd}/.pawl`);
+      const profile = `profiles:\n  box:\n    base-url: ${url}/v1\n    model: scripted\n    api-key: profile-key-123\n`;
+      await Deno.writeTextFile(`${cwd}/.pawl/config.yaml`, profile);
+      const blind = await pawlWith([], ["run", "--profile", "box", "--explain-permissions", "hi"], { cwd });
+      assertStringIncludes(blind.stdout, "--allow-read=./.pawl/config.yaml");
+      assertStringIncludes(blind.stderr, "the profile may need more");
+      const read = "--allow-read=./.pawl/config.yaml";
+      const seen = await pawlWith([read], ["run", "--profile", "box", "--explain-permissions", "hi"], { cwd });
+      assertStringIncludes(seen.stdout, `--allow-net=${host} ${read} `);
+      const { code, stdout, stderr } = await pawlWith(
+        [read, `--allow-net=${host}`],
+        ["run", "--profile", "box", "hi"],
+        { cwd },
+      );
+      assertEquals([code, stdout, stderr], [0, 'You said "hi", and I heard it.\n', ""]);
+      const missing = await pawlWith([], ["run", "--profile", "box", "hi"], { cwd });
+      assertEquals([missing.code, lines(missing.stderr).length], [9, 1]);
+    });
+  });
+});
+
+Deno.test("pawl completions complete in bash", async () => {
+  const script =
+    'eval "$(pawl completions bash)"; COMP_WORDS=(pawl run --output-f); COMP_CWORD=2; _pawl; echo "${COMPREPLY[@]}"; ' +
+    'COMP_WORDS=(pawl run --dialect an); COMP_CWORD=3; _pawl; echo "${COMPREPLY[@]}"; COMP_WORDS=(pawl pr); COMP_CWORD=1; _pawl; echo "${COMPREPLY[@]}"';
+  const { stdout } = await shell(script, []);
+  assertEquals(stdout, "--output-format\nanthropic_messages\nprobe\n");
+});
+
+Deno.test("pawl without a network: help, version, completions and skills need no permission", async () => {
+  for (const args of [["--help"], ["run", "--help"], ["help", "chat"], ["--version"], ["completions", "fish"]]) {
+    const { code, stdout, stderr } = await pawlWith([], args);
+    assertEquals([code, stderr], [0, ""]);
+    assert(stdout.length > 5);
+  }
+});
+
+Deno.test("pawl tells a broad grant once, after the work, and not with --quiet", async () => {
+  await withEndpoint({}, async ({ url, host }) => {
+    const args = ["run", "--base-url", `${url}/v1`, "-m", "scripted", "hi"];
+    const { stderr } = await pawlWith(["--allow-net"], args);
+    assertEquals(
+      stderr,
+      `note: every host is allowed, which cannot be narrowed while running; --allow-net=${host} would do\n`,
+    );
+    assertEquals((await pawlWith(["--allow-net"], [...args, "-q"])).stderr, "");
+  });
+});
