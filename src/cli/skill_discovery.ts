@@ -36,9 +36,15 @@ interface Walk {
 }
 
 /**
- * @param roots Directories of skills, the most important first.
+ * Reads all skills below some directories.
+ *
+ * @param roots The most important first; one that is not there or may not be read is passed over.
+ * @param options `maxDirectories`: how many to look into below each root; default 2000.
  */
-export async function discover(roots: readonly string[]): Promise<FoundSkills> {
+export async function discover(
+  roots: readonly string[],
+  { maxDirectories = MAX_DIRECTORIES }: { maxDirectories?: number } = {},
+): Promise<FoundSkills> {
   const found = new Map<string, FoundSkill>();
   const warnings: string[] = [];
   const warn = (path: string, why: string) =>
@@ -93,8 +99,8 @@ export async function discover(roots: readonly string[]): Promise<FoundSkills> {
     }
     const todo = [{ path: root, depth: 0 }];
     for (let at = todo.shift(); at; at = todo.shift()) {
-      if (++walk.directories > MAX_DIRECTORIES) {
-        warnings.push(`Skipped the rest of ${root}: it has more than ${MAX_DIRECTORIES} directories`);
+      if (++walk.directories > maxDirectories) {
+        warnings.push(`Skipped the rest of ${root}: it has more than ${maxDirectories} directories`);
         break;
       }
       let entries: Deno.DirEntry[];

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "
 import { BUILTIN_SKILLS } from "../../src/cli/builtin_skills.ts";
 import { frontmatterParser } from "../../src/cli/frontmatter.ts";
 import { collectSkills, discoverSkills, loadSkillPath, skillNeeds } from "../../src/cli/skill_files.ts";
+import { discover } from "../../src/cli/skill_discovery.ts";
 import { validateSkills } from "../../src/cli/skill_rules.ts";
 import { isPawlError, type PawlError } from "../../src/model/error.ts";
 import { loadSkills } from "../../src/skills/skill.ts";
@@ -230,12 +231,13 @@ Deno.test("discoverSkills looks in project and home, leniently, the project firs
   });
 });
 
-Deno.test("discoverSkills reads at most 2000 directories", async () => {
-  await withDir({ ".pawl/skills/a.md": file("a") }, async (dir) => {
-    for (let i = 0; i < 2100; i++) Deno.mkdirSync(`${dir}/.pawl/skills/${i}`);
-    const { skills, warnings } = await discoverSkills({ project: dir });
-    assertEquals(skills.length, 1);
-    assertEquals(warnings, [`Skipped the rest of ${dir}/.pawl/skills: it has more than 2000 directories`]);
+Deno.test("discover looks into a bounded number of directories", async () => {
+  await withDir({ "a.md": file("a"), "00/SKILL.md": file("00"), "99/SKILL.md": file("99") }, async (dir) => {
+    for (let i = 10; i < 40; i++) await Deno.mkdir(`${dir}/${i}`);
+    const { skills, warnings } = await discover([dir], { maxDirectories: 20 });
+    assertEquals(skills.map(({ name }) => name), ["a", "00"]);
+    assertEquals(warnings, [`Skipped the rest of ${dir}: it has more than 20 directories`]);
+    assertEquals((await discover([dir])).skills.length, 3);
   });
 });
 
