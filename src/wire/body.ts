@@ -47,6 +47,8 @@ export class Body {
   #begun = false;
 
   /**
+   * Locks the stream.
+   *
    * @param stream Of the response; a reply without a body has none.
    * @param options Encoding and bounds.
    */
@@ -98,6 +100,24 @@ export class Body {
   /** What was held back, at the end of the body. */
   rest(): string {
     return this.#text(this.#decoder.decode(this.#line.subarray(0, this.#length)));
+  }
+
+  /**
+   * Reads as much as the bound allows, and gives the rest up. What came before the body breaks or stalls is enough.
+   *
+   * @param ms How long it is waited for.
+   */
+  async beginning(ms: number): Promise<string> {
+    const timer = setTimeout(() => this.cancel(), ms);
+    let text = "";
+    try {
+      for (let chunk; this.left > 0 && !(chunk = await this.next()).done;) text += this.take(chunk.value);
+    } catch {
+      // The status of the reply is the error to tell, however its text ends.
+    }
+    clearTimeout(timer);
+    this.cancel();
+    return text + this.rest();
   }
 
   /** Gives the body up: a pending read ends, the connection is closed. */

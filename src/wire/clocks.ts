@@ -28,6 +28,8 @@ export class Clocks {
   #inBody = false;
 
   /**
+   * No clock runs yet.
+   *
    * @param limits The bounds.
    * @param expired Called from the timer, during a wait.
    */

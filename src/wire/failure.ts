@@ -76,13 +76,25 @@ export function tooLarge(limit: "maxResponseBytes" | "maxJsonBytes", limits: Lim
   return new PawlError("response_too_large", text);
 }
 
+/** A status from 300 to 399. Where it leads is not told: there may be a key in it. */
+export function redirected(status: number): PawlError {
+  const text = `Cannot get a reply: the endpoint redirects (HTTP status ${status}), which is not followed`;
+  return new PawlError("redirect", text, { status });
+}
+
+/** A content-encoding that nobody decodes, cleaned. */
+export function unknownEncoding(name: string): PawlError {
+  return new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${name}"`);
+}
+
 /** How an HTTP error is told. */
 export interface StatusOptions {
+  /** All of them. */
   limits: Limits;
   /** Takes secrets out of what is quoted. */
   redact: (text: string) => string;
   /** Advice of the dialect. */
-  hint?: (status: number, text: string) => string | undefined;
+  hint?: ((status: number, text: string) => string | undefined) | undefined;
 }
 
 /**

@@ -2,39 +2,54 @@
  * One request and the body of its reply, with everything that may go wrong in between.
  * @module
  */
-import { isPawlError, PawlError, type PawlErrorCode } from "../model/error.ts";
+import { isPawlError, type PawlError, type PawlErrorCode } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
 import { visible } from "../text/visible.ts";
 import { Body } from "./body.ts";
 import { Clocks } from "./clocks.ts";
-import { bodyFailure, connectionFailure, statusFailure, type StatusOptions, timeout, tooLarge } from "./failure.ts";
+import {
+  bodyFailure,
+  connectionFailure,
+  redirected,
+  statusFailure,
+  type StatusOptions,
+  timeout,
+  tooLarge,
+  unknownEncoding,
+} from "./failure.ts";
 import { retryDelay } from "./retry.ts";
 
 /** A request, final and validated. */
 export interface HttpRequest {
+  /** In capitals. */
   method: "GET" | "POST";
+  /** http or https. */
   url: string;
   /** Names in lower case. */
   headers: Record<string, string>;
+  /** The same text each time. */
   body?: string;
 }
 
 /** How a request is sent and its reply read. */
 export interface ExchangeOptions extends StatusOptions {
   /** Default: the global one. One that throws a `PawlError` ends the exchange with it. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** Repetitions, at most. */
   maxRetries: number;
   /** Ends the exchange with its reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A repetition that is to be announced, and then waited for. */
 export interface RetryNotice {
   /** 1 for the first repetition. */
   attempt: number;
+  /** How long to wait. */
   delayMs: number;
+  /** What failed. */
   code: PawlErrorCode;
+  /** HTTP status, if there was one. */
   status?: number;
 }
 
@@ -49,11 +64,12 @@ const ERROR_BODY_MS = 2_000;
 export class Exchange {
   /** The bounds. */
   readonly limits: Limits;
+  /** What the reply says that it is, made visible, at most 80 characters. */
+  contentType = "";
   readonly #request: HttpRequest;
   readonly #options: ExchangeOptions;
   readonly #clocks: Clocks;
   readonly #controller = new AbortController();
-  #contentType = "";
   #repetitions = 0;
   /** From the first request to the end of the body or a failure. */
   #isLive = false;
@@ -65,6 +81,8 @@ export class Exchange {
   #failure: { reason: unknown } | undefined;
 
   /**
+   * Nothing is sent yet.
+   *
    * @param request Sent by {@linkcode Exchange.send}, not before.
    * @param options Bounds, retries, and how to speak of errors.
    */
@@ -73,11 +91,6 @@ export class Exchange {
     this.#options = options;
     this.limits = options.limits;
     this.#clocks = new Clocks(options.limits, (clock) => this.#fail(timeout(clock, this.limits)));
-  }
-
-  /** What the reply says that it is, made visible, at most 80 characters. */
-  get contentType(): string {
-    return this.#contentType;
   }
 
   /**
@@ -101,7 +114,7 @@ export class Exchange {
         const { url, ...init } = this.#request;
         const send = this.#options.fetch ?? fetch;
         send(url, { ...init, redirect: "manual", credentials: "omit", signal: this.#controller.signal }).then(
-          (late) => this.#failure ? discard(late) : resolve(late),
+          (reply) => this.#failure ? discard(reply) : resolve(reply),
           reject,
         );
       });
@@ -116,8 +129,7 @@ export class Exchange {
     this.#encoded = known?.[2] !== undefined;
     if (type === "opaqueredirect" || status >= 300 && status < 400) {
       discard(response);
-      const text = `Cannot get a reply: the endpoint redirects (HTTP status ${status}), which is not followed`;
-      throw this.#fail(new PawlError("redirect", text, { status }));
+      throw this.#fail(redirected(status));
     }
     if (!response.ok) {
       const text = known ? await this.#errorText(response) : "";
@@ -125,10 +137,9 @@ export class Exchange {
     }
     if (!known) {
       discard(response);
-      const text = `Cannot read the reply: its content-encoding is "${this.#clean(encoding, 40)}"`;
-      throw this.#fail(new PawlError("malformed_stream", text));
+      throw this.#fail(unknownEncoding(this.#clean(encoding, 40)));
     }
-    this.#contentType = this.#clean(headers.get("content-type") ?? "", 80);
+    this.contentType = this.#clean(headers.get("content-type") ?? "", 80);
     this.#open(response, this.limits.maxResponseBytes);
     this.#clocks.head();
   }
@@ -248,31 +259,19 @@ export class Exchange {
   }
 
   #open(response: Response, maxBytes: number): Body {
-    return this.#body = new Body(response.body, {
-      encoded: this.#encoded,
-      maxBytes,
-      maxLineBytes: this.limits.maxEventBytes,
-    });
+    const { maxEventBytes } = this.limits;
+    return this.#body = new Body(response.body, { encoded: this.#encoded, maxBytes, maxLineBytes: maxEventBytes });
   }
 
   /** The beginning of an error's body; the connection is closed behind it. */
   async #errorText(response: Response): Promise<string> {
-    const body = this.#open(response, this.limits.maxErrorBytes);
-    const timer = setTimeout(() => body.cancel(), Math.min(ERROR_BODY_MS, this.limits.headersTimeoutMs));
-    let text = "";
+    const { maxErrorBytes, headersTimeoutMs } = this.limits;
     this.#clocks.begin();
-    try {
-      for (let chunk; body.left > 0 && !(chunk = await body.next()).done;) text += body.take(chunk.value);
-    } catch {
-      // The status says enough; what came of the text before it broke is still quoted.
-    } finally {
-      this.#clocks.end();
-      clearTimeout(timer);
-      body.cancel();
-      this.#body = undefined;
-    }
+    const text = await this.#open(response, maxErrorBytes).beginning(Math.min(ERROR_BODY_MS, headersTimeoutMs));
+    this.#clocks.end();
+    this.#body = undefined;
     this.#check();
-    return text + body.rest();
+    return text;
   }
 
   #clean(text: string, length: number): string {

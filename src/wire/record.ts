@@ -11,6 +11,7 @@ export type RecordedChunk = { ms: number; text: string } | { ms: number; base64:
 
 /** One exchange; a recording has one a line, as JSON. */
 export interface RecordedExchange {
+  /** What was sent; the path with its query, without the origin. */
   request: { method: string; path: string; headers: Record<string, string>; body: string };
   /** Absent if there was none. */
   response?: { status: number; headers: Record<string, string> };

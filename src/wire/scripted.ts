@@ -29,10 +29,13 @@ export interface ScriptedReply {
 
 /** A request as it was sent. */
 export interface ScriptedRequest {
+  /** In capitals. */
   method: string;
+  /** The whole of it. */
   url: string;
   /** Names in lower case. */
   headers: Record<string, string>;
+  /** As text; empty if there was none. */
   body: string;
 }
 
@@ -111,8 +114,11 @@ export async function readRequest(input: string | URL | Request, init?: RequestI
 
 /** How a body in memory behaves. */
 export interface BodyStreamOptions {
+  /** What happens behind the last chunk, if it does not end well; `garble`: an encoding proves to be broken. */
   end: "break" | "stall" | "garble" | undefined;
+  /** Of the request. */
   signal: AbortSignal | undefined;
+  /** It is a byte stream. */
   isBytes: boolean;
 }
 

@@ -54,7 +54,11 @@ export class SseParser {
   #id: string | undefined;
   #retry: number | undefined;
 
-  /** @param options The bound of one event. Default: 4 MiB. */
+  /**
+   * Starts at the begin of a stream.
+   *
+   * @param options The bound of one event. Default: 4 MiB.
+   */
   constructor(options: SseOptions = {}) {
     this.#max = options.maxEventBytes ?? DEFAULT_LIMITS.maxEventBytes;
   }
@@ -200,7 +204,11 @@ export class SseParser {
  * ```
  */
 export class SseParserStream extends TransformStream<string, SseEvent> {
-  /** @param options As of {@linkcode SseParser}. */
+  /**
+   * Starts at the begin of a stream.
+   *
+   * @param options As of {@linkcode SseParser}.
+   */
   constructor(options?: SseOptions) {
     const parser = new SseParser(options);
     super({

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
 import type { ClockName } from "../../src/wire/clocks.ts";
+import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { exchangeWith, fetchOf, outcomeOf } from "./exchanges.ts";
 import { CHUNKED, withServer } from "./raw_server.ts";
 
@@ -216,6 +217,36 @@ Deno.test("Exchange: an abort ends the wait for a real head, and for a body that
   await exchange.send();
   setTimeout(() => controller.abort("now"));
   assertEquals(await reasonOf(exchange.read()), "now");
+});
+
+Deno.test("Exchange: aborted at any turn, it ends with the reason and hands out nothing more", async () => {
+  const whole = "data: a\n\ndata: b\n\n";
+  let finished = 0;
+  for (let turn = 0; finished < 3; turn++) {
+    for (const stream of ["bytes", "plain"] as const) {
+      const controller = new AbortController();
+      const fetch = scriptedFetch([{ status: 500 }, { chunks: ["data: a\n\n", "data: b\n\n"], stream }]);
+      const exchange = exchangeWith("http://x", {
+        fetch,
+        maxRetries: 1,
+        signal: controller.signal,
+        limits: { maxRetryDelayMs: 1 },
+      });
+      let isAborted = false;
+      const pending = outcomeOf(exchange, () => assertEquals(isAborted, false));
+      for (let i = 0; i < turn; i++) await Promise.resolve();
+      // Behind the wait for the repetition the turns go on.
+      if (turn > 60) await pause(5);
+      isAborted = true;
+      controller.abort("now");
+      const { error, text } = await pending;
+      if (error === undefined) {
+        assertEquals(text, whole);
+        finished++;
+      } else assertEquals([error, whole.startsWith(text)], ["now", true]);
+    }
+    assert(turn < 1000);
+  }
 });
 
 Deno.test("Exchange: leaves no listener on the caller's signal", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { isPawlError, PawlError } from "../../src/model/error.ts";
 import { readAll } from "../../src/wire/http.ts";
+import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { exchangeWith, fetchOf, KEY, outcomeOf } from "./exchanges.ts";
 import { CHUNKED, deadPort, OK, withServer } from "./raw_server.ts";
 
@@ -106,6 +107,17 @@ Deno.test("Exchange.read: a line without an end is handed out in pieces of maxEv
     assertEquals(text, body);
     assert(pieces.length > 1);
   });
+});
+
+Deno.test("Exchange.read: a long line in tiny chunks costs what its bytes cost", async () => {
+  const line = `data: ${"x".repeat(20_000)}\n\n`;
+  const started = performance.now();
+  for (const stream of ["bytes", "plain"] as const) {
+    const fetch = scriptedFetch([{ chunks: line.split(""), stream }]);
+    const { text, pieces } = await outcomeOf(exchangeWith("http://x", { fetch }));
+    assertEquals([text === line, pieces.length], [true, stream === "bytes" ? 2 : line.length]);
+  }
+  assert(performance.now() - started < 5_000);
 });
 
 Deno.test("Exchange.read: a reply without a body ends at once", async () => {
