@@ -17,10 +17,7 @@ const DIFFERENCES: Record<string, string[]> = {
     // No JSON.rawJSON: integers beyond 2⁵³ in the arguments of a call lose their last digits on the way back.
     "R-09: arguments go back as the raw JSON of one object",
     "R-36: input is an object in Anthropic, whatever the model sent",
-    // The test itself writes a deep value with JSON.stringify, for which Node's stack is too small.
-    "decodeJsonObject takes some hundredths of a second for a mebibyte of anything",
   ],
-  "Node 22": ["decodeJsonObject takes some hundredths of a second for a mebibyte of anything"],
 };
 
 const ROOMS = ["model", "text", "wire", "provider", "dialects", "agent", "skills"];
