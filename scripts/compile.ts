@@ -20,6 +20,8 @@ export function compileArguments(extra: readonly string[] = []): string[] {
     "compile",
     "--quiet",
     "--permission-set=compile",
+    // Types are for `deno task test`; another version of Deno, with other types, may compile.
+    "--no-check",
     // Without it the binary asks for what it lacks on a terminal, whatever DENO_NO_PROMPT says.
     "--no-prompt",
     // Without it the binary writes a file of predictable name into the temporary directory, permission or not.
