@@ -6,6 +6,7 @@ import { Agent } from "../agent/agent.ts";
 import { Conversation } from "../model/conversation.ts";
 import { isPawlError } from "../model/error.ts";
 import type { Message, Usage } from "../model/message.ts";
+import type { Tool } from "../model/tool.ts";
 import type { Provider } from "../provider/provider.ts";
 import type { Context, Ready } from "./context.ts";
 import { type Endpoint, loopOptions } from "./endpoint.ts";
@@ -13,7 +14,7 @@ import { withAttachments } from "./input.ts";
 import { makeRenderer, receiverOf, type Renderer } from "./render.ts";
 import { addUsage, Tally } from "./tally.ts";
 import type { Session } from "./session.ts";
-import type { Task } from "./task.ts";
+import { type Task, toolsFor } from "./task.ts";
 
 /** What a chat is made of. */
 export interface ChatParts {
@@ -40,6 +41,8 @@ export class Chat {
   readonly #renderer: Renderer;
   #conversation: Conversation;
   #attachments: readonly string[];
+  /** Made anew for each conversation: the skills that one has loaded are unknown to the next. */
+  #tools: readonly Tool[] | undefined;
   /** A key is asked for once; a recording would not know to redact one that is typed. */
   #hasKey: boolean;
 
@@ -65,6 +68,7 @@ export class Chat {
   }
 
   set conversation(conversation: Conversation) {
+    this.#tools = undefined;
     this.#conversation = conversation;
     this.session?.save(conversation);
   }
@@ -119,7 +123,8 @@ export class Chat {
   /** Asks for a reply to the conversation as it stands. */
   async reply(signal: AbortSignal): Promise<number> {
     const tally = new Tally();
-    const { tools, decide } = this.task;
+    const { decide } = this.task;
+    const tools = this.#tools ??= await toolsFor(this.task);
     try {
       const agent = new Agent(this.provider, {
         ...loopOptions(this.#ready.settings.options),

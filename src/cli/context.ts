@@ -115,7 +115,11 @@ export function tellPermissions({ terminal, entry, args }: Context, needs: Needs
  *
  * @param alsoKeep Classes that are kept as they are.
  */
-export function keepOnly(context: Context, { used, rest }: Ready, alsoKeep: readonly (keyof Needs)[] = []): void {
+export function keepOnly(
+  context: Context,
+  { used, rest }: Pick<Ready, "used" | "rest">,
+  alsoKeep: readonly (keyof Needs)[] = [],
+): void {
   const isOwn = context.options["tools-file"] === undefined;
   const narrower = dropPermissions(used, rest, isOwn ? alsoKeep : "all");
   if (narrower === undefined) return;

@@ -5,6 +5,7 @@
 import type { Decision } from "../agent/options.ts";
 import type { ToolUseBlock } from "../model/message.ts";
 import type { Tool } from "../model/tool.ts";
+import type { Skill } from "../skills/skill.ts";
 import type { Context } from "./context.ts";
 import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
@@ -17,8 +18,18 @@ export interface Task {
   /** System prompt; empty: none. */
   system: string;
   tools: readonly Tool[];
+  /** Skills that the model may load, by a tool that each conversation has for itself. */
+  skills: readonly Skill[];
   /** Asked before each call, if somebody has to be. */
   decide?(call: ToolUseBlock, context: { signal: AbortSignal }): Promise<Decision>;
+}
+
+/** The tools of a new conversation. */
+export async function toolsFor({ tools, skills }: Task): Promise<readonly Tool[]> {
+  if (skills.length === 0) return tools;
+  const { loadSkillTool } = await import("../skills/skill.ts");
+  const tool = loadSkillTool(skills);
+  return tool === undefined ? tools : [...tools, tool];
 }
 
 /** Refuses flags that contradict each other. */
@@ -30,6 +41,16 @@ export function checkFlags(options: Options, pairs: readonly [keyof Options, key
   }
 }
 
+const CONTRADICTIONS: readonly [keyof Options, keyof Options][] = [
+  ["no-tools", "tool"],
+  ["no-tools", "tools-file"],
+  ["no-skills", "skill"],
+  ["no-skills", "use-skill"],
+  ["json", "output-format"],
+  ["record", "replay"],
+  ["continue", "session"],
+];
+
 /** Whether the flags ask for a session. */
 export function wantsSession({ session, continue: goesOn, fork }: Options): boolean {
   const wants = session !== undefined || goesOn === true;
@@ -39,29 +60,20 @@ export function wantsSession({ session, continue: goesOn, fork }: Options): bool
 
 /** What the flags of a conversation need: `start` until it begins, `run` until its end. */
 export async function taskNeeds({ options }: Context): Promise<{ start: Needs; run: Needs }> {
-  checkFlags(options, [
-    ["no-tools", "tool"],
-    ["no-tools", "tools-file"],
-    ["no-skills", "skill"],
-    [
-      "no-skills",
-      "use-skill",
-    ],
-    ["json", "output-format"],
-    ["record", "replay"],
-  ]);
+  checkFlags(options, CONTRADICTIONS);
   const { attach = [], record, replay } = options;
   const session = wantsSession(options) ? (await import("./session_flags.ts")).sessionFlagNeeds(options) : {};
+  const skills = options.skill ? (await import("./skill_flags.ts")).namedSkillNeeds(options.skill) : {};
   const texts = [options.system, options["append-system"]].filter((text) => /^@[^@]/s.test(text ?? ""));
   return {
-    start: {
+    start: joinNeeds(skills, {
       read: [
         ...texts.map((text) => text!.slice(1)),
         ...attach,
         ...options["tools-file"] ?? [],
         ...replay === undefined ? [] : [replay],
       ],
-    },
+    }),
     run: joinNeeds(...(options.tool ?? []).map(toolNeeds), session, { write: record === undefined ? [] : [record] }),
   };
 }
@@ -79,13 +91,31 @@ function toolNeeds({ name, grants }: ToolSpec): Needs {
  */
 export async function openTask(context: Context, options: Options, fallback: string): Promise<Task> {
   const tools = await loadTools(context, options);
+  const skills = wantsSkills(options, tools)
+    ? await (await import("./skill_flags.ts")).chooseSkills(context, tools.length > 0)
+    : undefined;
+  const texts = [
+    await textOrFile(options.system ?? fallback),
+    await textOrFile(options["append-system"] ?? ""),
+    skills?.text ?? "",
+  ];
   const decide = decisionOf(context, tools);
-  const texts = [await textOrFile(options.system ?? fallback), await textOrFile(options["append-system"] ?? "")];
   return {
     system: texts.filter((text) => text.trim() !== "").join("\n\n"),
     tools,
+    skills: skills?.loadable ?? [],
     ...decide && { decide },
   };
+}
+
+/** Directories of the project in which skills are looked for, if reading them is granted. */
+const SKILL_DIRECTORIES = [".pawl/skills", ".agents/skills"];
+
+/** Whether there may be skills at all: most command lines need not load what reads them. */
+function wantsSkills(options: Options, tools: readonly Tool[]): boolean {
+  if (options["no-skills"]) return false;
+  if (tools.length > 0 || options.skill !== undefined || options["use-skill"] !== undefined) return true;
+  return SKILL_DIRECTORIES.some((path) => Deno.permissions.querySync({ name: "read", path }).state === "granted");
 }
 
 async function loadTools({ terminal }: Context, options: Options): Promise<Tool[]> {
@@ -112,9 +142,9 @@ function decisionOf({ options, terminal, progress }: Context, tools: readonly To
   if (approve === "ask" && !canAsk) {
     throw usage("Cannot use --approve ask as there is no terminal to ask on: choose always or never");
   }
-  const pure = new Set(tools.filter(({ pure }) => pure).map(({ name }) => name));
+  const impure = new Set(tools.filter(({ pure }) => !pure).map(({ name }) => name));
   return async (call, { signal }) => {
-    if (pure.has(call.name)) return { allow: true };
+    if (!impure.has(call.name)) return { allow: true };
     if (approve === "never") return { allow: false, reason: "this tool needs an approval, which nobody gives here" };
     progress.end();
     const input = call.input.length > MAX_SHOWN

@@ -13,7 +13,7 @@ import { OutputFile } from "../output.ts";
 import type { Needs } from "../permissions.ts";
 import { makeRenderer, receiverOf } from "../render.ts";
 import { Tally } from "../tally.ts";
-import { checkFlags, openTask, taskNeeds, wantsSession } from "../task.ts";
+import { checkFlags, openTask, taskNeeds, toolsFor, wantsSession } from "../task.ts";
 
 const EXIT_NO_BLOCK = 8;
 
@@ -34,7 +34,9 @@ export default async function (context: Context): Promise<number> {
     : await (await import("../schema.ts")).readSchema(options.schema);
   using output = options.output === undefined ? undefined : await OutputFile.open(options.output);
   const { provider, host } = await openEndpoint(context, ready);
-  const { system, tools, decide } = await openTask(context, ready.settings.options, "");
+  const task = await openTask(context, ready.settings.options, "");
+  const { system, decide } = task;
+  const tools = await toolsFor(task);
   const session = wantsSession(options) ? (await import("../session_flags.ts")).openContinuation(context) : undefined;
   keepOnly(context, ready);
 
