@@ -27,6 +27,7 @@ interface Block {
   /** Text of the last start event: the first delta may repeat it (quirk A-21). */
   given: string;
   signed: boolean;
+  open: boolean;
   /** Arguments have come in deltas; they outrank those of the start event (quirk A-12). */
   begun: boolean;
   /** Input of a vendor block so far; absent for blocks that pawl understands. */
@@ -39,7 +40,8 @@ export class MessagesReader implements EventReader {
   readonly #finish: FinishWord;
   /** The newest block of each index, open or closed: blocks may overlap, and indexes be reused (quirk A-18). */
   readonly #blocks = new Map<unknown, Block>();
-  readonly #open = new Set<Block>();
+  /** Calls and vendor blocks may still lack what their start gave. */
+  readonly #unfilled: Block[] = [];
   #id: string | undefined;
   #cacheWritten = 0;
   #cacheRead = 0;
@@ -131,7 +133,7 @@ export class MessagesReader implements EventReader {
     let block = this.#blocks.get(index);
     // Some begin a block anew before every token (quirk A-20); some leave out its end.
     if (
-      block === undefined || !this.#open.has(block) || block.type !== type ||
+      !block?.open || block.type !== type ||
       (isText ? block.signed : id === "" || id !== block.value.id)
     ) {
       this.#close(block);
@@ -181,9 +183,9 @@ export class MessagesReader implements EventReader {
   }
 
   #add(index: unknown, type: string, value: Json = {}): Block {
-    const block = { type, value, given: "", signed: false, begun: false };
+    const block = { type, value, given: "", signed: false, begun: false, open: true };
     this.#blocks.set(index, block);
-    this.#open.add(block);
+    this.#unfilled.push(block);
     return block;
   }
 
@@ -210,7 +212,8 @@ export class MessagesReader implements EventReader {
   }
 
   #close(block: Block | undefined): void {
-    if (block === undefined || !this.#open.delete(block)) return;
+    if (!block?.open) return;
+    block.open = false;
     this.#fill(block);
     this.#sink.end(block);
   }
@@ -227,7 +230,7 @@ export class MessagesReader implements EventReader {
 
   /** Ends without their mark (quirk A-19). A block is closed by the end of the message, as in a protocol that has no such mark. */
   #fillAll(): void {
-    for (const block of this.#open) this.#fill(block);
+    for (const block of this.#unfilled.splice(0)) this.#fill(block);
   }
 
   /** Cached input is counted beside the rest, and a gateway that cannot count reports 0 (quirk A-33). */

@@ -51,7 +51,7 @@ export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
         if (text === "[DONE]") return reader.done?.() ?? true;
         if (document !== undefined) {
           if (take(document)) return true;
-        } else if (text !== "") {
+        } else if (text !== "" && text[0] !== ":") {
           sink.garbled();
           break;
         }

@@ -37,6 +37,10 @@ table({
     ],
     ["text 0 a", "stop end_turn (stop)", "done"],
   ],
+  "passes over comments among the documents of an event": [
+    [`${JSON.stringify(delta({ content: "a" }))}\n: ping\n\n${JSON.stringify(delta({ content: "b" }))}`],
+    ["text 0 a", "text 0 b"],
+  ],
   "marks an event that is no JSON, and takes what came before it on other lines": [
     [`${JSON.stringify(delta({ content: "a" }))}\n{"choices":[{"del`],
     ["text 0 a", "garbled"],
