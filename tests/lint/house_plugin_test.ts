@@ -22,6 +22,8 @@ checks("floors", [
   ["src/cli/commands/a.ts", `import { x } from "../../agent/b.ts";`, false],
   ["src/cli/commands/a.ts", `import { x } from "../exit.ts";`, false],
   ["mod.ts", `export * from "./src/agent/agent.ts";`, false],
+  ["src/cli/main.ts", `const { default: x } = await import("../../deno.json", { with: { type: "json" } });`, false],
+  ["src/wire/http.ts", `import x from "../../deno.json" with { type: "json" };`, true],
   ["tests/text/a.ts", `import { x } from "../../src/cli/b.ts";`, false],
   ["src/model/a.ts", `import { x } from "../text/b.ts";`, true],
   ["src/text/a.ts", `import type { X } from "../wire/b.ts";`, true],
