@@ -5,20 +5,22 @@
  */
 import type { StreamEvent } from "../model/event.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
-import type { ContentBlock, TextBlock, ThinkingBlock, ToolUseBlock } from "../model/message.ts";
+import type { OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock } from "../model/message.ts";
 import { InputScan, normalizeInput } from "./tool_input.ts";
+
+/** A block that a reply can hold. */
+export type ReplyBlock = TextBlock | ThinkingBlock | ToolUseBlock | OpaqueBlock;
 
 /** A block in the making. */
 export interface Draft {
   /** What the decoder calls it. */
   readonly key: unknown;
-  /** What it began as: text may turn out to be reasoning before it opens. */
-  readonly type: ContentBlock["type"];
-  block: ContentBlock;
+  /** What it began as: text may turn out to be reasoning. */
+  readonly type: ReplyBlock["type"];
+  /** Its text or raw input grows as it arrives; untold as long as it waits. */
+  block: ReplyBlock;
   /** Position in the message, −1 until it opens. */
   index: number;
-  /** Arrived but not yet told. Kept apart from the block: cutting the untold rest out of a growing string would be quadratic. */
-  held: string;
   /** A trailing high surrogate, kept until its other half comes. */
   carry: string;
   /** No neighbour may be added: the wire closed it, or a closing tag did. */
@@ -28,12 +30,11 @@ export interface Draft {
   leaked: boolean;
   /** Text that is nothing but blank space so far. */
   blank: boolean;
-  /** At the start of a message or after a call; blank text there is held, and dropped if nothing follows. */
+  /** At the start of a message or after a call; blank text there waits, and is dropped if nothing follows. */
   readonly leading: boolean;
   /** Id as the wire gave it; the block's may be another. */
   id: string;
-  /** A call's arguments so far. */
-  raw: string;
+  /** Of a call. */
   readonly scan?: InputScan;
   /** Arguments came after the call had closed. */
   late: boolean;
@@ -46,11 +47,11 @@ export class BlockQueue {
   readonly #limits: Limits;
   readonly #byKey = new Map<unknown, Draft>();
   readonly #ids = new Set<string>();
-  /** The first draft that is not closed. */
+  /** The first draft that is not closed: all before it are open in the message, so this is also its index. */
   #at = 0;
-  #opened = 0;
-  #capped = true;
 
+  /** After a failure, gathering what has arrived must not fail again: then it is infinite. */
+  maxBlocks: number;
   /** All drafts, oldest first. */
   readonly drafts: Draft[] = [];
   /** Events not yet handed out. */
@@ -61,9 +62,10 @@ export class BlockQueue {
   /** @param limits Bounds on number, size and nesting. */
   constructor(limits: Limits) {
     this.#limits = limits;
+    this.maxBlocks = limits.maxBlocks;
   }
 
-  /** The newest draft: the only one that content without a key of its own may join. */
+  /** The newest draft: the only one that its neighbours may join. */
   get tail(): Draft | undefined {
     return this.drafts[this.drafts.length - 1];
   }
@@ -73,77 +75,59 @@ export class BlockQueue {
     return this.#byKey.get(key);
   }
 
-  /** Lifts the cap on blocks: after a failure, gathering what has arrived must not fail again. */
-  uncap(): void {
-    this.#capped = false;
-  }
-
   /** Begins a block behind all others. */
-  append(key: unknown, block: ContentBlock): Draft {
+  append(key: unknown, block: ReplyBlock): Draft {
     const { tail, drafts } = this;
-    // Nothing has followed the blank text as text: it is dropped.
+    // Blank text that something else follows is dropped.
     if (waits(tail)) {
       drafts.pop();
-      if (this.#byKey.get(tail.key) === tail) this.#byKey.delete(tail.key);
+      this.#byKey.delete(tail.key);
     }
-    if (this.#capped && drafts.length >= this.#limits.maxBlocks) throw exceeded("maxBlocks", this.#limits);
-    const before = this.tail?.block.type;
+    if (drafts.length >= this.maxBlocks) throw exceeded("maxBlocks", this.#limits);
+    const { type } = block;
+    const before = this.tail;
     const draft: Draft = {
       key,
-      type: block.type,
+      type,
       block,
       index: -1,
-      held: "",
       carry: "",
       ended: false,
       closed: false,
       leaked: false,
-      blank: block.type === "text",
-      leading: before === undefined || before === "tool_use",
+      blank: type === "text",
+      leading: !before || before.scan !== undefined,
       id: "",
-      raw: "",
       late: false,
-      ...(block.type === "tool_use" && { scan: new InputScan() }),
+      ...(type === "tool_use" && { scan: new InputScan() }),
     };
     drafts.push(draft);
     this.#byKey.set(key, draft);
     return draft;
   }
 
-  /** Adds arrived content to a draft, as well-formed text. */
+  /** Adds arrived content to a draft: well-formed, and within the caps. */
   grow(draft: Draft, arrived: string): void {
+    const { scan } = draft;
+    const limits = this.#limits;
+    scan?.feed(arrived);
+    if (scan && scan.bytes > limits.maxToolInputBytes) throw exceeded("maxToolInputBytes", limits);
+    if (scan && scan.depth > limits.maxJsonDepth) throw exceeded("maxJsonDepth", limits);
     this.progressed = true;
-    let piece = arrived;
-    if (draft.carry !== "") {
-      piece = draft.carry + piece;
-      draft.carry = "";
-    }
+    let piece = draft.carry + arrived;
+    draft.carry = "";
     if (!piece.isWellFormed()) {
-      if ((piece.charCodeAt(piece.length - 1) & 0xfc00) === 0xd800) {
-        draft.carry = piece.slice(-1);
-        piece = piece.slice(0, -1);
-      }
-      piece = piece.toWellFormed();
+      const whole = piece.length - (/[\ud800-\udbff]$/.test(piece) ? 1 : 0);
+      draft.carry = piece.slice(whole);
+      piece = piece.slice(0, whole).toWellFormed();
     }
-    if (piece === "") return;
-    this.#tell(draft, piece);
-    if (draft.index < 0 || draft.scan?.complete) this.advance();
-  }
-
-  /** Adds raw arguments to a call, within the caps. */
-  growInput(draft: Draft, scan: InputScan, fragment: string): void {
-    scan.feed(fragment);
-    if (scan.bytes > this.#limits.maxToolInputBytes) throw exceeded("maxToolInputBytes", this.#limits);
-    if (scan.depth > this.#limits.maxJsonDepth) throw exceeded("maxJsonDepth", this.#limits);
-    this.grow(draft, fragment);
+    if (piece !== "") this.#tell(draft, piece);
+    if (draft.index < 0 || scan?.complete) this.advance();
   }
 
   /** Gives a call the id that arrived, or another one where it is unusable or taken. */
   identify(block: ToolUseBlock, id: string): void {
-    if (!ID.test(id) || this.#ids.has(id)) {
-      let n = this.#ids.size + 1;
-      while (this.#ids.has(id = `call_${n}`)) n++;
-    }
+    for (let n = this.#ids.size; !ID.test(id) || this.#ids.has(id);) id = `call_${++n}`;
     this.#ids.add(id);
     block.id = id;
   }
@@ -154,22 +138,22 @@ export class BlockQueue {
    * @param final The message ends: everything opens and closes, or is dropped.
    */
   advance(final = false): void {
-    for (let draft; (draft = this.drafts[this.#at]) !== undefined;) {
+    for (let draft; (draft = this.drafts[this.#at]);) {
+      const { scan } = draft;
       const followed = this.#at + (waits(this.tail) ? 2 : 1) < this.drafts.length;
-      const call = draft.scan;
-      const over = final || draft.ended || (followed && (call === undefined || call.complete));
-      if (draft.index < 0) {
-        if (over) this.#endPair(draft);
-        if (!canOpen(draft, over)) {
-          // A call may get its name as late as the end.
-          if (!over || (call && !final)) return;
-          this.drafts.splice(this.#at, 1);
-          continue;
-        }
-        this.#open(draft);
+      const over = final || draft.ended || (followed && (!scan || scan.complete));
+      // The other half of a surrogate pair never came.
+      if (over && draft.carry !== "") {
+        draft.carry = "";
+        this.#tell(draft, "\ufffd");
+      }
+      if (draft.index < 0 && !this.#open(draft, over)) {
+        // A call may get its name as late as the end.
+        if (!over || (scan && !final)) return;
+        this.drafts.splice(this.#at, 1);
+        continue;
       }
       if (!over) return;
-      this.#endPair(draft);
       judge(draft);
       draft.closed = true;
       this.#at++;
@@ -178,65 +162,53 @@ export class BlockQueue {
   }
 
   #tell(draft: Draft, piece: string): void {
-    if (draft.scan) draft.raw += piece;
-    else (draft.block as TextBlock).text += piece;
+    const { block, scan, index } = draft;
+    if (scan) (block as ToolUseBlock).input += piece;
+    else (block as TextBlock).text += piece;
     if (draft.blank && piece.trim() !== "") draft.blank = false;
-    if (draft.index < 0) draft.held += piece;
-    else if (draft.closed) draft.late = true;
-    else this.events.push({ type: "content_delta", index: draft.index, delta: piece });
+    if (draft.closed) draft.late = true;
+    else if (index >= 0) this.events.push({ type: "content_delta", index, delta: piece });
   }
 
-  /** The other half of a surrogate pair never came. */
-  #endPair(draft: Draft): void {
-    if (draft.carry === "") return;
-    draft.carry = "";
-    this.#tell(draft, "\ufffd");
-  }
-
-  #open(draft: Draft): void {
-    const { block, held, type } = draft;
-    const index = draft.index = this.#opened++;
-    if (block.type === "tool_use") {
-      if (block.id === "") this.identify(block, "");
-      this.events.push({ type: "block_start", index, blockType: block.type, toolId: block.id, toolName: block.name });
-    } else if (type === "text" || type === "thinking" || type === "opaque") {
-      this.events.push({ type: "block_start", index, blockType: type });
+  /** Opens a draft if it can be; then everything that waited comes as one delta. */
+  #open(draft: Draft, over: boolean): boolean {
+    const { block, type } = draft;
+    let start = {}, delta = "";
+    switch (block.type) {
+      case "tool_use":
+        delta = block.input;
+        if (isNameless(block) || !(over || (block.id !== "" && delta !== ""))) return false;
+        if (block.id === "") this.identify(block, "");
+        start = { toolId: block.id, toolName: block.name };
+        break;
+      case "thinking":
+        delta = block.text;
+        if (delta === "" && block.redacted === undefined && !(over && (block.signature ?? block.details))) return false;
+        break;
+      case "text":
+        delta = block.text;
+        if (delta === "" || waits(draft)) return false;
     }
-    if (held !== "") this.events.push({ type: "content_delta", index, delta: held });
-    draft.held = "";
+    const index = draft.index = this.#at;
+    this.events.push({ type: "block_start", index, blockType: type, ...start });
+    if (delta !== "") this.events.push({ type: "content_delta", index, delta });
+    return true;
   }
 }
 
 /** Brings a block to the form that a message holds. */
-export function judge({ block, raw, leaked }: Draft): void {
+export function judge({ block, leaked }: Draft): void {
   if (block.type === "tool_use") {
-    const { input, invalid } = normalizeInput(raw);
+    const { input, invalid } = normalizeInput(block.input);
     block.input = input;
     if (invalid) block.invalid = true;
     else delete block.invalid;
-  } else if (leaked) {
-    (block as ThinkingBlock).text = (block as ThinkingBlock).text.trim();
-  }
+  } else if (block.type === "thinking" && leaked) block.text = block.text.trim();
 }
 
 /** A call that nobody could run. */
-export function isNameless(block: ContentBlock): boolean {
+export function isNameless(block: ReplyBlock): boolean {
   return block.type === "tool_use" && block.name === "";
-}
-
-function canOpen(draft: Draft, over: boolean): boolean {
-  const { block, held } = draft;
-  switch (block.type) {
-    case "tool_use":
-      return !isNameless(block) && (over || (block.id !== "" && held !== ""));
-    case "thinking":
-      return held !== "" || block.redacted !== undefined ||
-        (over && (block.signature !== undefined || block.details !== undefined));
-    case "text":
-      return held !== "" && !waits(draft);
-    default:
-      return true;
-  }
 }
 
 /** Blank text that is not told before something follows it. */

@@ -6,17 +6,9 @@
 import { PawlError } from "../model/error.ts";
 import type { CompletionInfo, StreamEvent } from "../model/event.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
-import type {
-  ContentBlock,
-  Message,
-  Origin,
-  StopReason,
-  ThinkingBlock,
-  ToolUseBlock,
-  Usage,
-} from "../model/message.ts";
+import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import { ReasoningSplitter } from "../text/reasoning.ts";
-import { BlockQueue, type Draft, isNameless, judge } from "./block_queue.ts";
+import { BlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated } from "./failure.ts";
 import { isDeeper } from "./tool_input.ts";
@@ -131,7 +123,7 @@ export class MessageBuilder implements MessageSink {
 
   call(key: unknown, about: { id?: string; name?: string; extra?: Record<string, unknown> } = {}): void {
     let draft = this.#blocks.find(key);
-    if (draft?.block.type !== "tool_use") {
+    if (!draft?.scan) {
       this.#settle();
       draft = this.#append(key, { type: "tool_use", id: "", name: "", input: "" });
     }
@@ -145,7 +137,7 @@ export class MessageBuilder implements MessageSink {
 
   input(key: unknown, fragment: string): void {
     const draft = this.#blocks.find(key);
-    if (draft?.scan !== undefined && fragment !== "") this.#blocks.growInput(draft, draft.scan, fragment);
+    if (draft?.scan && fragment !== "") this.#blocks.grow(draft, fragment);
   }
 
   inputComplete(key: unknown): boolean {
@@ -229,7 +221,7 @@ export class MessageBuilder implements MessageSink {
   /** What has arrived of a reply that failed; open and waiting blocks as far as they got. */
   partial(): { message: Message; usage?: Usage } {
     // Letting go of held text may begin a block.
-    this.#blocks.uncap();
+    this.#blocks.maxBlocks = Infinity;
     this.#settle();
     const drafts = this.#blocks.drafts.filter(({ blank, block }) => !blank && !isNameless(block));
     for (const draft of drafts) judge(draft);
@@ -246,7 +238,7 @@ export class MessageBuilder implements MessageSink {
     this.#splitter?.flush();
   }
 
-  #append(key: unknown, block: ContentBlock): Draft {
+  #append(key: unknown, block: ReplyBlock): Draft {
     this.begin();
     return this.#blocks.append(key, block);
   }
@@ -257,7 +249,7 @@ export class MessageBuilder implements MessageSink {
     if (tail?.block.type !== type || tail.key !== key || tail.ended || tail.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
-      tail = this.#append(key, { type, text: "", ...(field !== undefined && { field }) });
+      tail = this.#append(key, { type, text: "", ...(field !== undefined && { field }) } as TextBlock | ThinkingBlock);
       tail.leaked = leaked;
     }
     this.#blocks.grow(tail, piece);
