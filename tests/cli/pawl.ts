@@ -52,7 +52,12 @@ async function finish(child: Deno.ChildProcess, stdin: string | undefined): Prom
     await writer.close().catch(() => {});
   }
   const { code, stdout, stderr } = await child.output();
-  return { code, stdout: new TextDecoder().decode(stdout), stderr: new TextDecoder().decode(stderr) };
+  return { code, stdout: new TextDecoder().decode(stdout), stderr: withoutDeno(new TextDecoder().decode(stderr)) };
+}
+
+/** Takes away what Deno itself says, quiet or not, while another process holds its cache. */
+export function withoutDeno(text: string): string {
+  return text.replaceAll(/^Failed to open cache file .*\r?\n/gm, "");
 }
 
 /** Arguments of `deno` for a command line. */
