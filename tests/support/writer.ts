@@ -62,7 +62,7 @@ function data(value: unknown): string {
 }
 
 /** The fragments of calls, one of each in turn. */
-function takeTurns(
+export function takeTurns(
   calls: readonly CallScript[],
 ): { call: CallScript; nth: number; fragment: string; first: boolean }[] {
   const turns = [];
