@@ -111,14 +111,9 @@ function budgetOf(
   turns: History["turns"],
 ): number | undefined {
   if (thinking === undefined) return undefined;
-  const budget = thinkingBudget(thinking);
-  if (budget < 1024 || budget >= maxTokens) {
-    throw new RangeError(
-      `Cannot use thinking as its budget must be at least 1024 and below maxTokens, which is ${maxTokens}: current value is ${budget}`,
-    );
-  }
+  const budget = thinkingBudget(thinking, { min: 1024, maxTokens });
   if ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object") {
-    throw new TypeError("Cannot use thinking with a temperature other than 1, or with a toolChoice that forces a call");
+    throw new TypeError("Cannot use thinking with a temperature other than 1 or a toolChoice that forces a call");
   }
   // A tool loop whose reply did not begin with reasoning must go on without (R-20): it began without, or at another endpoint.
   const reply = turns[turns.length - 2], answer = turns[turns.length - 1];

@@ -199,15 +199,16 @@ const BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16384 }
 /**
  * Tokens that a model may think.
  *
- * @throws {RangeError} It is no level and no object with an integer above 0.
+ * @param thinking A level or a budget.
+ * @param options The least that the protocol takes, and `maxTokens` if the budget is a part of it.
+ * @throws {RangeError} It is neither, or out of range.
  */
-export function thinkingBudget(thinking: Thinking): number {
+export function thinkingBudget(thinking: Thinking, { min = 1, maxTokens = Infinity } = {}): number {
   const budget = typeof thinking === "string" ? BUDGETS[thinking] : thinking.budgetTokens;
-  if (Number.isSafeInteger(budget) && budget! > 0) return budget!;
+  if (Number.isSafeInteger(budget) && budget! >= min && budget! < maxTokens) return budget!;
+  const below = maxTokens === Infinity ? "" : ` and below maxTokens (${maxTokens})`;
   throw new RangeError(
-    `Cannot use thinking as it must be low, medium, high or { budgetTokens: n }: current value is ${
-      JSON.stringify(thinking)
-    }`,
+    `Cannot use thinking as its budget must be at least ${min}${below}: current value is ${JSON.stringify(thinking)}`,
   );
 }
 

@@ -200,7 +200,7 @@ Deno.test("anthropicMessages.encode refuses options that contradict thinking", (
   const think = (options: Partial<DialectRequest>) => () =>
     encode([HI], { maxTokens: 2000, thinking: "low", tools: [tool("f")], ...options });
   think({})();
-  assertThrows(think({ maxTokens: 1024 }), RangeError, "maxTokens, which is 1024");
+  assertThrows(think({ maxTokens: 1024 }), RangeError, "below maxTokens (1024)");
   assertThrows(think({ thinking: { budgetTokens: 1000 } }), RangeError, "at least 1024");
   assertThrows(think({ temperature: 0.5 }), TypeError, "temperature");
   assertThrows(think({ toolChoice: "required" }), TypeError, "toolChoice");
