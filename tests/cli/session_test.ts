@@ -394,60 +394,6 @@ Deno.test("latestSession finds the session of a name that was written last", asy
   });
 });
 
-/** What must be true of a session whose process was killed at any moment. */
-function checkSurvivor(path: string, effects: readonly string[], before: readonly Message[]): Message[] {
-  const messages = messagesOf(path) as Message[];
-  assertEquals(messages.slice(0, before.length), [...before], "what was kept is still there");
-  const results = new Map<string, string>();
-  for (const [i, message] of messages.entries()) {
-    const calls = message.content.filter((block) => block.type === "tool_use");
-    if (calls.length === 0) continue;
-    const answers = messages[i + 1]!.content as ToolResultBlock[];
-    assertEquals(answers.map((answer) => answer.toolUseId), calls.map((call) => call.id), "each call has one result");
-    for (const { toolUseId, content } of answers) {
-      assert(!results.has(toolUseId));
-      results.set(toolUseId, content);
-    }
-  }
-  assertEquals(new Set(effects).size, effects.length, "no call ran twice");
-  for (const id of effects) assertMatch(results.get(id) ?? "lost", /^done|may have taken effect$/);
-  for (const [id, content] of results) if (content.startsWith("done")) assert(effects.includes(id));
-  return messages;
-}
-
-Deno.test("Session survives kill -9 at any moment: nothing lost, no call without a result, none run twice", async () => {
-  const rounds = Number(Deno.env.get("PAWL_TEST_KILLS") ?? 8);
-  await withDir(async (dir) => {
-    const [path, effectsFile] = [`${dir}/s.jsonl`, `${dir}/effects`];
-    await Deno.writeTextFile(effectsFile, "");
-    let messages: Message[] = [];
-    for (let round = 0; round < rounds; round++) {
-      const child = new Deno.Command(Deno.execPath(), {
-        args: [
-          "run",
-          "--no-config",
-          "--no-lock",
-          "--no-check",
-          "--allow-all",
-          new URL("session_driver.ts", import.meta.url).href,
-          path,
-          effectsFile,
-        ],
-        stdin: "null",
-        stdout: "piped",
-      }).spawn();
-      const reader = child.stdout.getReader();
-      assertEquals((await reader.read()).done, false);
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 120));
-      child.kill("SIGKILL");
-      await child.status;
-      await reader.cancel();
-      messages = checkSurvivor(path, (await Deno.readTextFile(effectsFile)).split("\n").slice(0, -1), messages);
-    }
-    assert(messages.length > rounds);
-  });
-});
-
 Deno.test("Session says which permission it lacks", async () => {
   await withDir(async (dir) => {
     const script = `
