@@ -102,7 +102,7 @@ export interface Decoder {
    * Reads one server-sent event.
    *
    * @param name Event name, `message` if the wire gave none, `error` for error events and fields.
-   * @param data Never empty, and never a comment.
+   * @param data Never blank; a gateway may have wrapped comments into it (quirk S-07).
    * @returns `true` at the protocol's own end: reading stops there.
    */
   event(name: string, data: string): boolean;

@@ -195,6 +195,7 @@ export class MessageBuilder implements MessageSink {
   finish(protocolEnd: boolean): Message {
     const { drafts } = this.#blocks;
     if (!this.stopped) {
+      if (this.#garbled) throw truncated("its last event is cut");
       if (!protocolEnd) throw truncated("it ended without its end mark");
       if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
       if (!this.#choice && drafts.length === 0) {

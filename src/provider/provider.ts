@@ -14,7 +14,7 @@ import { Exchange, type HttpRequest, readAll } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
 import { MessageBuilder } from "./message_builder.ts";
 import { play, type Receiver } from "./receiver.ts";
-import { Reply } from "./reply.ts";
+import { createReader } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
 
 /** What makes a provider. Nothing is read from the environment; unknown keys are ignored. */
@@ -201,14 +201,14 @@ export function createProvider(options: ProviderOptions): Provider {
       splitText: thinkTags === "auto",
       promptLength: () => promptLength(conversation),
     });
-    const reply = new Reply(connection, builder, dialect.decoder(builder), limits);
+    const read = createReader({ connection, builder, decoder: dialect.decoder(builder), limits });
     try {
       for (let notice; (notice = await connection.send()) !== undefined;) {
         yield [{ type: "retry", ...notice }];
         await connection.wait(notice);
       }
       for (;;) {
-        const message = await reply.read();
+        const message = await read();
         const events = builder.take();
         if (events.length > 0) yield events;
         if (message) return message;

@@ -29,7 +29,7 @@ export function warningsOf(
   ) {
     warnings.push({
       kind: "tool_call_text",
-      message: "A tool call came as text and was not run: the server does not parse the calls of this model",
+      message: "A tool call came as text and was not run: the server does not parse this model's calls",
     });
   }
   const counted = usage?.inputTokens;
@@ -38,8 +38,7 @@ export function warningsOf(
   } else if (counted !== undefined && counted * CUT_CHARACTERS_PER_TOKEN < promptLength()) {
     warnings.push({
       kind: "context_cut",
-      message:
-        `The endpoint counted ${counted} input tokens, too few for what was sent: it seems to have cut the prompt`,
+      message: `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`,
     });
   }
   return warnings;
