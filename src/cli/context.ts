@@ -2,11 +2,11 @@
  * What every command is given, and the way to an endpoint: profile, settings, permissions, in this order.
  * @module
  */
+import { PawlError } from "../model/error.ts";
 import {
   loadProfile,
   type Profile,
   profileFiles,
-  type ReadEnv,
   readGrantedEnv,
   readKey,
   resolveSettings,
@@ -67,7 +67,9 @@ export async function makeReady(
     return value;
   }
   const files = profileFiles(options, options.profile === undefined ? undefined : env("HOME"));
-  const { start = [], run = [] } = command;
+  const { record, replay } = options;
+  const start: Needs[] = [...command.start ?? [], { read: replay === undefined ? [] : [replay] }];
+  const run: Needs[] = [...command.run ?? [], { write: record === undefined ? [] : [record] }];
   const needs = joinNeeds({ read: files }, ...start, ...run);
   const profile = files.length === 0 ? undefined : await readProfile(context, files, needs);
   if (profile === "unreadable") return undefined;
@@ -101,6 +103,13 @@ async function readProfile(context: Context, files: readonly string[], needs: Ne
     requirePermissions(needs, terminal);
   }
   return await loadProfile(options, files, readText);
+}
+
+/** Ends a command that has no deadline of its own when `--timeout` is over. */
+export function startDeadline({ options: { timeout }, stop }: Context): void {
+  if (timeout === undefined) return;
+  const late = new PawlError("timeout", `Cannot finish within --timeout (${timeout} ms)`, { retryable: true });
+  Deno.unrefTimer(setTimeout(() => stop(late), timeout));
 }
 
 /** Prints the line that runs this command with exactly its permissions. */

@@ -16,7 +16,8 @@ export class OutputFile {
   readonly #file: Deno.FsFile;
   #isBegun = false;
 
-  private constructor(path: string, file: Deno.FsFile) {
+  /** Use {@linkcode OutputFile.open}. */
+  constructor(path: string, file: Deno.FsFile) {
     this.#path = path;
     this.#file = file;
   }

@@ -2,7 +2,8 @@
  * The line that says what is waited for, while nothing arrives (design §7).
  * @module
  */
-import type { Terminal } from "./terminal.ts";
+import { visible } from "../text/visible.ts";
+import { columns, type Terminal } from "./terminal.ts";
 
 const PATIENCE_MS = 3000;
 const TICK_MS = 100;
@@ -36,11 +37,15 @@ export class Progress {
     this.#since = performance.now() - (options.atOnce ? PATIENCE_MS : 0);
     const start = performance.now();
     clearInterval(this.#timer);
-    this.#timer = setInterval(() => {
+    const timer = this.#timer = setInterval(async () => {
       const now = performance.now();
       if (now - this.#since < PATIENCE_MS) return;
+      const { unicodeWidth } = await import("@std/cli/unicode-width");
+      if (timer !== this.#timer) return;
       const frame = FRAMES[Math.floor(now / TICK_MS) % FRAMES.length];
-      this.#terminal.status(`${frame} ${this.#what} (${Math.floor((now - start) / 1000)} s)`);
+      const line = visible(`${frame} ${this.#what} (${Math.floor((now - start) / 1000)} s)`, { oneLine: true });
+      // A line that wraps could not be wiped out.
+      this.#terminal.status(cut(line, columns(80) - 1, unicodeWidth));
     }, TICK_MS);
   }
 
@@ -69,4 +74,11 @@ export class Progress {
       return response;
     };
   }
+}
+
+function cut(line: string, width: number, widthOf: (text: string) => number): string {
+  if (widthOf(line) <= width) return line;
+  const characters = [...line];
+  while (widthOf(characters.join("")) > width) characters.pop();
+  return characters.join("");
 }

@@ -139,7 +139,8 @@ export class TextRenderer implements Renderer {
   #delta(delta: string): void {
     if (this.#type === "text") {
       if (this.#options.stream) this.#terminal.out(delta);
-      else this.#held += delta;
+      else if (this.#aside) this.#held += delta;
+      else return;
       this.#shown = true;
     } else if (this.#type === "thinking" && this.#showsThinking) {
       this.#terminal.aside(delta);
@@ -167,7 +168,7 @@ export class TextRenderer implements Renderer {
   #endText(): void {
     if (!this.#shown) return;
     if (this.#options.stream) this.#terminal.endOut();
-    else if (this.#aside) this.#terminal.aside(`${this.#held.trim()}\n`);
+    else this.#terminal.aside(`${this.#held.trim()}\n`);
     this.#held = "";
     this.#shown = false;
   }

@@ -61,7 +61,7 @@ export function wantsSession({ session, continue: goesOn, fork }: Options): bool
 /** What the flags of a conversation need: `start` until it begins, `run` until its end. */
 export async function taskNeeds({ options }: Context): Promise<{ start: Needs; run: Needs }> {
   checkFlags(options, CONTRADICTIONS);
-  const { attach = [], record, replay } = options;
+  const { attach = [] } = options;
   const session = wantsSession(options) ? (await import("./session_flags.ts")).sessionFlagNeeds(options) : {};
   const skills = options.skill ? (await import("./skill_flags.ts")).namedSkillNeeds(options.skill) : {};
   const texts = [options.system, options["append-system"]].filter((text) => /^@[^@]/s.test(text ?? ""));
@@ -71,10 +71,9 @@ export async function taskNeeds({ options }: Context): Promise<{ start: Needs; r
         ...texts.map((text) => text!.slice(1)),
         ...attach,
         ...options["tools-file"] ?? [],
-        ...replay === undefined ? [] : [replay],
       ],
     }),
-    run: joinNeeds(...(options.tool ?? []).map(toolNeeds), session, { write: record === undefined ? [] : [record] }),
+    run: joinNeeds(...(options.tool ?? []).map(toolNeeds), session),
   };
 }
 

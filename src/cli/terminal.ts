@@ -205,12 +205,15 @@ export class Terminal {
     if (this.#errOpen) this.#err("\n");
   }
 
-  /** Shows a line that the next output wipes out; only on a terminal. */
+  /**
+   * Shows a line that the next output wipes out; only on a terminal.
+   *
+   * @param text One clean line, not wider than the terminal.
+   */
   status(text: string): void {
     if (!this.errIsTerminal || this.quiet || this.#outOpen || this.#errOpen) return;
     this.#writer.flush();
-    const width = Math.max(20, columns(80)) - 1;
-    this.#status = visible(text).slice(0, width);
+    this.#status = text;
     this.#write(`\r\x1b[2K${this.paint("dim", this.#status)}`);
   }
 

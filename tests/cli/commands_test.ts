@@ -134,6 +134,7 @@ Deno.test("pawl run keeps calls and results of tools in the session, the schema 
         "scripted",
         "-t",
         "read_file",
+        "--no-skills",
         "--session",
         "s.jsonl",
         "read the file a.txt",

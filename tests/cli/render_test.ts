@@ -152,7 +152,6 @@ Deno.test("TextRenderer shows control characters of calls and results, cut betwe
   assertStringIncludes(shown, '✗ read_file {"path":"\\u{1b}[2J"}: error: \\u{1b}]0;x\\u{7}');
   assertStringIncludes(shown, "{a\\u{1b}}{[31m}");
   assertStringIncludes(shown, "b\\u{1b}[31m\nc");
-  // deno-lint-ignore no-control-regex -- what must not be there
   assertEquals(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/.test(shown.replaceAll("\r\x1b[2K", "")), false);
 });
 

@@ -40,7 +40,8 @@ export function pawlLine(flags: readonly string[], args: readonly string[]): str
 export class Tmux {
   readonly #socket: string;
 
-  private constructor(socket: string) {
+  /** Use {@linkcode Tmux.start}. */
+  constructor(socket: string) {
     this.#socket = socket;
   }
 

@@ -2,7 +2,7 @@
  * `pawl models`.
  * @module
  */
-import { type Context, keepOnly, makeReady } from "../context.ts";
+import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { listModels } from "../endpoint.ts";
 import { usage } from "../exit.ts";
 import { quote } from "../flags.ts";
@@ -13,6 +13,7 @@ export default async function (context: Context): Promise<number> {
   if (words.length > 0) throw usage(`Cannot use ${quote(words[0]!)}: models takes flags only`);
   const ready = await makeReady(context);
   if (ready === undefined) return 0;
+  startDeadline(context);
   keepOnly(context, ready);
   const models = await listModels(context, ready);
   if (options.json) terminal.json(JSON.stringify({ type: "models", models }));

@@ -4,7 +4,7 @@
  */
 import { probe, type ProbeCheck, type ProbeReport } from "../../agent/probe.ts";
 import { probeToolCalling } from "../../agent/probe_tool_calling.ts";
-import { type Context, keepOnly, makeReady } from "../context.ts";
+import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { usage } from "../exit.ts";
 import { quote } from "../flags.ts";
@@ -40,6 +40,7 @@ export default async function (context: Context): Promise<number> {
   const { output: path } = options;
   const ready = await makeReady(context, { run: path === undefined ? [] : [{ write: [path] }] });
   if (ready === undefined) return 0;
+  startDeadline(context);
   const isJson = options.json === true || (options["output-format"] ?? "text") !== "text";
   const { provider } = await openEndpoint(context, ready);
   using output = path === undefined ? undefined : await OutputFile.open(path);

@@ -67,8 +67,9 @@ export default async function (context: Context): Promise<number> {
     renderer.result(result, { model: provider.model, ...session && { session: session.path } });
     return 0;
   } catch (error) {
+    const status = renderer.failure(error, tally.partial);
     session?.end();
-    return renderer.failure(error, tally.partial);
+    return status;
   }
 }
 
