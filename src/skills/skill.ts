@@ -148,6 +148,21 @@ function clean(text: string, max: number): string {
  * @returns The skills, sorted by name.
  * @throws {PawlError} `invalid_skill` if any of them is broken: its `offenders` lists `PATH: reason` for each, its message as many as fit.
  * `permission`: reading was refused.
+ *
+ * @example
+ * ```ts
+ * import { loadSkills } from "@pawl/pawl";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const fs = {
+ *   async *readDir() {
+ *     yield { name: "greet.md", isFile: true, isDirectory: false, isSymlink: false };
+ *   },
+ *   readTextFile: () => Promise.resolve("---\nname: greet\ndescription: Says hello\n---\nAnswer in rhyme."),
+ * };
+ * const [skill] = await loadSkills(fs, "skills"); // in Deno: loadSkills(Deno, "skills")
+ * assertEquals(skill?.name, "greet");
+ * ```
  */
 export async function loadSkills(
   fs: SkillFs,
@@ -211,6 +226,8 @@ export async function loadSkills(
 /**
  * Joins two sets of skills; of two with one name the override stays, whole.
  *
+ * @param base For example the skills that come with a program.
+ * @param overrides For example those of its user.
  * @returns Sorted by name.
  */
 export function mergeSkills<T extends Skill>(base: readonly T[], overrides: readonly T[]): T[] {
@@ -221,6 +238,7 @@ export function mergeSkills<T extends Skill>(base: readonly T[], overrides: read
 /**
  * The lines of a system prompt that offer skills; add {@linkcode loadSkillTool} to the tools beside it.
  *
+ * @param skills In the order in which they are offered.
  * @returns `""` without skills; the same text for the same skills.
  */
 export function advertise(skills: readonly Skill[]): string {
@@ -233,7 +251,20 @@ export function advertise(skills: readonly Skill[]): string {
 /**
  * The tool `load_skill`: returns a skill in full, and only a short note when it is asked for one again. Make one for each conversation.
  *
+ * @param skills Those that were advertised.
  * @returns `undefined` without skills.
+ *
+ * @example
+ * ```ts
+ * import { advertise, loadSkillTool } from "@pawl/pawl";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const skills = [{ name: "greet", description: "Says hello", body: "Answer in rhyme." }];
+ * const system = `Be brief.\n\n${advertise(skills)}`;
+ * const tools = [loadSkillTool(skills)].filter((tool) => tool !== undefined);
+ * assertEquals(system.split("\n").at(-1), "- greet: Says hello");
+ * assertEquals(tools[0]?.name, "load_skill");
+ * ```
  */
 export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
   const byName = new Map(skills.map((skill) => [clean(skill.name, 64), skill]));
@@ -271,6 +302,7 @@ function inFull({ name, description, body, directory, files = [] }: Skill): stri
  *
  * @param skill The invoked one.
  * @param others May contain `skill`; it is not offered again.
+ * @returns Lines for a system prompt.
  */
 export function invokeSkill(skill: Skill, others: readonly Skill[]): string {
   return [advertise(others.filter(({ name }) => name !== skill.name)), inFull(skill)].filter(Boolean).join("\n\n");
