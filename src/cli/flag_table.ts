@@ -3,6 +3,7 @@
  * @module
  */
 import { DIALECT_NAMES } from "./dialects.ts";
+import { BUILTIN_TOOLS, parseToolSpec } from "./tools/spec.ts";
 import * as read from "./values.ts";
 
 /** The commands, with what their help says. */
@@ -184,14 +185,12 @@ export const FLAGS = {
 
   tool: repeated(
     "NAME[=GRANT,…]",
-    read.tool,
+    parseToolSpec,
     "Allow a tool: read_file, list_files, search_files, write_file or edit_file (in directories, default .), fetch_url (from hosts), run_command (programs)",
     {
       ...TOOLS,
       short: "t",
-      suggest: Object.entries(read.BUILTIN_TOOLS).map(([name, kind]) =>
-        kind === "net" || kind === "run" ? `${name}=` : name
-      ),
+      suggest: Object.entries(BUILTIN_TOOLS).map(([name, { grants }]) => grants === "directories" ? name : `${name}=`),
     },
   ),
   "tools-file": repeated("FILE.ts", read.name, "Allow the tools that a module exports", { ...TOOLS, path: true }),

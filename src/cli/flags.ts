@@ -132,6 +132,7 @@ export function readFlag(name: string, flag: Flag, text: string, label = `--${na
     if (flag.choices?.includes(text) === false) throw new Error(`must be ${flag.choices.join(" or ")}`);
     return value;
   } catch (error) {
+    if (error instanceof TypeError) throw usage(error.message);
     throw usage(`Cannot use ${label} as it ${(error as Error).message}: current value is ${quote(text)}`);
   }
 }

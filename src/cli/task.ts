@@ -11,7 +11,7 @@ import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
 import { textOrFile } from "./input.ts";
 import { joinNeeds, type Needs } from "./permissions.ts";
-import { BUILTIN_TOOLS, type ToolSpec } from "./values.ts";
+import { toolNeeds } from "./tools/spec.ts";
 
 /** What a conversation is held with. */
 export interface Task {
@@ -75,12 +75,6 @@ export async function taskNeeds({ options }: Context): Promise<{ start: Needs; r
     }),
     run: joinNeeds(...(options.tool ?? []).map(toolNeeds), session),
   };
-}
-
-/** A tool that writes reads there too. */
-function toolNeeds({ name, grants }: ToolSpec): Needs {
-  const kind = BUILTIN_TOOLS[name];
-  return kind === "write" ? { read: grants, write: grants } : { [kind]: grants };
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * How the text behind a flag becomes a value. Each reader returns the value or throws a plain `Error` whose message says what the text
- * must be; the caller adds the flag's name and the text.
+ * How the text behind a flag becomes a value. Each reader returns the value or throws: a plain `Error` says what the text must be, and the
+ * caller adds the flag's name and the text; a `TypeError` says all by itself.
  * @module
  */
 import { DEFAULT_LIMITS } from "../model/limits.ts";
@@ -142,37 +142,4 @@ export function header(value: string): [string, string] {
   const at = value.indexOf(":");
   if (at < 1) throw new Error('must be "Name: value"');
   return [value.slice(0, at).trim().toLowerCase(), value.slice(at + 1).trim()];
-}
-
-/** The built-in tools, with the class of permission that their grants are for; `write` tools read there too. */
-export const BUILTIN_TOOLS = {
-  read_file: "read",
-  list_files: "read",
-  search_files: "read",
-  write_file: "write",
-  edit_file: "write",
-  fetch_url: "net",
-  run_command: "run",
-} as const;
-
-/** `NAME` or `NAME=GRANT,…` of `--tool`. */
-export interface ToolSpec {
-  name: keyof typeof BUILTIN_TOOLS;
-  /** Directories, hosts or programs; never empty. */
-  grants: string[];
-}
-
-/** One `--tool`. */
-export function tool(value: string): ToolSpec {
-  const [key, list = ""] = value.split(/=(.*)/s, 2) as [string, string?];
-  if (!Object.hasOwn(BUILTIN_TOOLS, key)) throw new Error(`must name one of ${Object.keys(BUILTIN_TOOLS).join(", ")}`);
-  const name = key as ToolSpec["name"];
-  const grants = list.split(",").map((grant) => grant.trim()).filter((grant) => grant !== "");
-  const kind = BUILTIN_TOOLS[name];
-  if (grants.length === 0) {
-    if (kind === "net") throw new Error(`must name the hosts, such as ${name}=example.com`);
-    if (kind === "run") throw new Error(`must name the programs, such as ${name}=git`);
-    grants.push(".");
-  }
-  return { name, grants };
 }

@@ -103,15 +103,18 @@ Deno.test("parseCommandLine refuses each wrong value with what it must be", () =
     ["--approve", "maybe", "must be ask or always or never"],
     ["--color", "blue", "must be auto or always or never"],
     ["--model", " ", "must not be empty"],
-    ["--tool", "rm", "must name one of read_file"],
-    ["--tool", "fetch_url", "must name the hosts"],
-    ["--tool", "run_command=", "must name the programs"],
   ];
   for (const [flag, value, why] of wrong) {
     const message = refused("run", flag, value, "hi");
     assertStringIncludes(message, `Cannot use ${flag} as it`);
     assertStringIncludes(message, why);
   }
+});
+
+Deno.test("parseCommandLine refuses tools that there are not, or without their grants", () => {
+  assertStringIncludes(refused("run", "-t", "rm", "hi"), 'Cannot use the tool "rm": the built-in tools are read_file');
+  assertStringIncludes(refused("run", "-t", "fetch_url", "hi"), "name its hosts");
+  assertStringIncludes(refused("run", "-t", "run_command=", "hi"), "name its programs");
 });
 
 Deno.test("parseCommandLine reads sizes, times, levels and pairs", () => {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { createTools, parseToolSpec } from "../../src/cli/tools/registry.ts";
+import { createTools } from "../../src/cli/tools/registry.ts";
+import { parseToolSpec } from "../../src/cli/tools/spec.ts";
 import { runCommandTool } from "../../src/cli/tools/run_command.ts";
 import { htmlText, plainText } from "../../src/cli/tools/plain_text.ts";
 import type { Tool } from "../../src/model/tool.ts";

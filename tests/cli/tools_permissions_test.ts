@@ -1,7 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { parseToolSpec, toolNeeds } from "../../src/cli/tools/registry.ts";
+import { parseToolSpec, toolNeeds } from "../../src/cli/tools/spec.ts";
 
 const REGISTRY = new URL("../../src/cli/tools/registry.ts", import.meta.url).href;
+const SPEC = new URL("../../src/cli/tools/spec.ts", import.meta.url).href;
 
 /** Runs one call of one tool in a process that has exactly these flags. */
 async function runIsolated(
@@ -11,7 +12,8 @@ async function runIsolated(
   input: Record<string, unknown>,
 ): Promise<string> {
   const script = `
-    import { createTools, parseToolSpec } from ${JSON.stringify(REGISTRY)};
+    import { createTools } from ${JSON.stringify(REGISTRY)};
+    import { parseToolSpec } from ${JSON.stringify(SPEC)};
     try {
       const [tool] = await createTools([parseToolSpec(${JSON.stringify(spec)})]);
       console.log(await tool.run(${JSON.stringify(input)}, { signal: new AbortController().signal, call: {} }));

@@ -1,14 +1,8 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
 import { type Tool, validateTools } from "../../src/model/tool.ts";
-import {
-  BUILTIN_TOOLS,
-  createTools,
-  mergeToolSpecs,
-  parseToolSpec,
-  type ToolName,
-  toolNeeds,
-} from "../../src/cli/tools/registry.ts";
+import { createTools } from "../../src/cli/tools/registry.ts";
+import { BUILTIN_TOOLS, mergeToolSpecs, parseToolSpec, type ToolName, toolNeeds } from "../../src/cli/tools/spec.ts";
 import { loadToolsFile } from "../../src/cli/tools/tools_file.ts";
 
 /** A directory to play in, with a granted part and one beside it. */
