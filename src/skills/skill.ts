@@ -31,17 +31,25 @@ export interface ParseSkillOptions {
 
 /** An entry of a directory, as `Deno.readDir` gives it. */
 export interface SkillEntry {
+  /** Without its directory. */
   name: string;
+  /** A regular file; nothing else is read. */
   isFile: boolean;
+  /** A directory. */
   isDirectory: boolean;
+  /** A link: then it is neither of the two. */
   isSymlink: boolean;
 }
 
 /** The part of a file system that {@linkcode loadSkills} needs; pass `Deno`. Without the optional two every link is refused. */
 export interface SkillFs {
+  /** The entries of a directory, in any order; rejects with a `NotFound` if there is none. */
   readDir(path: string): AsyncIterable<SkillEntry>;
+  /** A file as text. */
   readTextFile(path: string): Promise<string>;
+  /** Where a path ends when every link is followed. */
   realPath?(path: string): Promise<string>;
+  /** What a path ends at. */
   stat?(path: string): Promise<{ isFile: boolean; isDirectory: boolean }>;
 }
 
