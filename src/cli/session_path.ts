@@ -56,6 +56,10 @@ export function latestSession(): string | undefined {
 /** A device or a FIFO would be read for ever, and a file that is no session must not even be opened for writing. */
 export function checkRegular(path: string, mustExist: boolean): void {
   try {
+    // The directory may have come with somebody else's repository: a link in it could lead anywhere.
+    if (dirname(path) === DIRECTORY && Deno.lstatSync(path).isSymlink) {
+      throw new PawlError("invalid_session", `Cannot use the session "${path}": it is a link`);
+    }
     if (!Deno.statSync(path).isFile) {
       throw new PawlError("invalid_session", `Cannot use the session "${path}": it is no regular file`);
     }

@@ -374,7 +374,7 @@ Deno.test("Session fails in one line where nothing more can be written, and lose
   });
 });
 
-Deno.test("latestSession finds the session of a name that was written last", async () => {
+Deno.test("latestSession finds the session of a name that was written last; a name is no link", async () => {
   const cwd = Deno.cwd();
   await withDir((dir) => {
     Deno.chdir(dir);
@@ -388,6 +388,9 @@ Deno.test("latestSession finds the session of a name that was written last", asy
       Deno.writeTextFileSync(".pawl/sessions/notes.txt", "");
       assertEquals(latestSession(), ".pawl/sessions/a.jsonl");
       assertEquals((Deno.statSync(".pawl/sessions").mode ?? 0) & 0o777, 0o700);
+      Deno.symlinkSync("../../outside", ".pawl/sessions/link.jsonl");
+      assert(isPawlError(assertThrows(() => Session.open(sessionPath("link"))), "invalid_session"));
+      assertThrows(() => Deno.statSync("outside"), Deno.errors.NotFound);
     } finally {
       Deno.chdir(cwd);
     }
