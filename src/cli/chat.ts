@@ -37,7 +37,6 @@ export class Chat {
   provider: Provider;
   /** Tokens of all turns so far. */
   usage: Usage = {};
-  readonly #ready: Ready;
   readonly #renderer: Renderer;
   #conversation: Conversation;
   #attachments: readonly string[];
@@ -52,7 +51,6 @@ export class Chat {
     this.provider = endpoint.provider;
     this.task = task;
     this.isTyped = isTyped;
-    this.#ready = ready;
     this.#attachments = context.options.attach ?? [];
     this.#hasKey = ready.apiKey !== undefined || context.options.record !== undefined;
     this.#renderer = makeRenderer(context, { host: endpoint.host, stream: true });
@@ -127,7 +125,7 @@ export class Chat {
     const tools = this.#tools ??= await toolsFor(this.task);
     try {
       const agent = new Agent(this.provider, {
-        ...loopOptions(this.#ready.settings.options),
+        ...loopOptions(this.endpoint.options),
         tools,
         ...decide && { decide },
       });

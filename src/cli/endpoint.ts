@@ -43,6 +43,10 @@ export function loopOptions(options: Options): LoopOptions {
 export interface Endpoint {
   provider: Provider;
   host: string;
+  /** All options: the given ones, and below them the profile's. */
+  options: Options;
+  /** What tools send with, so that a recording holds their exchanges too. */
+  fetch: typeof fetch;
   /** The same with another model or key. */
   change(to: { model?: string; apiKey?: string }): Provider;
   /** The models that it lists. */
@@ -60,11 +64,14 @@ export type PickModel = (models: readonly string[], host: string) => string | Pr
  */
 export async function openEndpoint(context: Context, ready: Ready, pick: PickModel = refuse): Promise<Endpoint> {
   const { settings } = ready;
-  const options = await providerOptions(context, ready);
+  const special = await specialFetch(context, settings.options, ready.apiKey);
+  const options = await providerOptions(context, ready, special);
   const model = settings.model ?? await chooseModel(context, { options, settings, pick });
   return {
     provider: createProvider({ ...options, model }),
     host: settings.host,
+    options: settings.options,
+    fetch: special ?? fetch,
     change: (to) => createProvider({ ...options, model, ...to }),
     listModels: (signal) => lister(options).listModels({ signal }),
   };
@@ -72,7 +79,8 @@ export async function openEndpoint(context: Context, ready: Ready, pick: PickMod
 
 /** Lists the models of an endpoint. */
 export async function listModels(context: Context, ready: Ready): Promise<string[]> {
-  return await lister(await providerOptions(context, ready)).listModels({ signal: context.signal });
+  const special = await specialFetch(context, ready.settings.options, ready.apiKey);
+  return await lister(await providerOptions(context, ready, special)).listModels({ signal: context.signal });
 }
 
 /** A provider that only lists: the name of its model reaches nobody. */
@@ -102,13 +110,14 @@ function refuse(models: readonly string[], host: string): never {
   throw usage(`Cannot choose a model: name one with --model; ${host} lists ${names}${more}`);
 }
 
-async function providerOptions(context: Context, ready: Ready): Promise<Omit<ProviderOptions, "model">> {
-  const { settings: { dialect, baseUrl, host, options }, apiKey } = ready;
-  const { progress } = context;
+async function providerOptions(
+  { progress }: Context,
+  { settings: { dialect, baseUrl, host, options }, apiKey }: Ready,
+  special: typeof fetch | undefined,
+): Promise<Omit<ProviderOptions, "model">> {
   const { temperature, thinking, "max-retries": maxRetries } = options;
   const limits = Object.fromEntries((options.limit ?? []).filter(([name]) => name in DEFAULT_LIMITS));
   const { thinkTags, promptCache, ...compat } = Object.fromEntries(options.compat ?? []);
-  const special = await specialFetch(context, options, apiKey);
   const fetcher = progress.isOn ? progress.watch(special ?? fetch, host) : special;
   return {
     dialect: await DIALECTS[dialect].load(),

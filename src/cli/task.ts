@@ -7,6 +7,7 @@ import type { ToolUseBlock } from "../model/message.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Skill } from "../skills/skill.ts";
 import type { Context } from "./context.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
 import { textOrFile } from "./input.ts";
@@ -82,8 +83,9 @@ export async function taskNeeds({ options }: Context): Promise<{ start: Needs; r
  *
  * @param fallback System prompt where none is given.
  */
-export async function openTask(context: Context, options: Options, fallback: string): Promise<Task> {
-  const tools = await loadTools(context, options);
+export async function openTask(context: Context, endpoint: Endpoint, fallback = ""): Promise<Task> {
+  const { options } = endpoint;
+  const tools = await loadTools(context, endpoint);
   const skills = wantsSkills(options, tools)
     ? await (await import("./skill_flags.ts")).chooseSkills(context, tools.length > 0)
     : undefined;
@@ -111,11 +113,11 @@ function wantsSkills(options: Options, tools: readonly Tool[]): boolean {
   return SKILL_DIRECTORIES.some((path) => Deno.permissions.querySync({ name: "read", path }).state === "granted");
 }
 
-async function loadTools({ terminal }: Context, options: Options): Promise<Tool[]> {
+async function loadTools({ terminal }: Context, { options, fetch }: Endpoint): Promise<Tool[]> {
   const tools: Tool[] = [];
   if (options.tool) {
     const { createTools } = await import("./tools/registry.ts");
-    tools.push(...await createTools(options.tool, { warn: (text) => terminal.note(`warning: ${text}`) }));
+    tools.push(...await createTools(options.tool, { fetch, warn: (text) => terminal.note(`warning: ${text}`) }));
   }
   for (const path of options["tools-file"] ?? []) {
     const { loadToolsFile } = await import("./tools/tools_file.ts");

@@ -181,6 +181,39 @@ Deno.test("pawl run --record keeps what --replay answers from without a network"
   });
 });
 
+Deno.test("pawl run --record holds what fetch_url gets too", async () => {
+  const page = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => new Response("a page"));
+  const site = `127.0.0.1:${page.addr.port}`;
+  try {
+    await inDirectory(async (cwd) => {
+      await withEndpoint({
+        script: ({ messages }) =>
+          messages.length === 1
+            ? { calls: [{ name: "fetch_url", input: { url: `http://${site}/x` } }] }
+            : { text: messages.at(-1)!.results[0]! },
+      }, async ({ url }) => {
+        const args = [
+          "run",
+          "--base-url",
+          `${url}/v1`,
+          "-m",
+          "scripted",
+          "-t",
+          `fetch_url=${site}`,
+          "--no-skills",
+          "go",
+        ];
+        assertEquals((await pawl([...args, "--record", "r.jsonl"], { cwd })).stdout, "a page\n");
+        assertEquals(lines(await Deno.readTextFile(`${cwd}/r.jsonl`)).length, 3);
+        await page.shutdown();
+        assertEquals((await pawl([...args, "--replay", "r.jsonl"], { cwd })).stdout, "a page\n");
+      });
+    });
+  } finally {
+    await page.shutdown();
+  }
+});
+
 Deno.test("pawl probe tells each check, and writes a profile that --profile reads", async () => {
   await withEndpoint({}, async ({ url, host }) => {
     await inDirectory(async (cwd) => {

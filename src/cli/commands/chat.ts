@@ -27,7 +27,7 @@ export default async function (context: Context): Promise<number> {
     return await choose("Model", models, signal);
   }
   const endpoint = await openEndpoint(context, ready, isTyped ? pick : undefined);
-  const task = await openTask(context, ready.settings.options, SYSTEM);
+  const task = await openTask(context, endpoint, SYSTEM);
   const session = wantsSession(context.options)
     ? (await import("../session_flags.ts")).openSession(context)
     : undefined;

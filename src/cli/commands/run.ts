@@ -33,8 +33,9 @@ export default async function (context: Context): Promise<number> {
     ? undefined
     : await (await import("../schema.ts")).readSchema(options.schema);
   using output = options.output === undefined ? undefined : await OutputFile.open(options.output);
-  const { provider, host } = await openEndpoint(context, ready);
-  const task = await openTask(context, ready.settings.options, "");
+  const endpoint = await openEndpoint(context, ready);
+  const { provider, host } = endpoint;
+  const task = await openTask(context, endpoint);
   const { system, decide } = task;
   const tools = await toolsFor(task);
   const session = wantsSession(options) ? (await import("../session_flags.ts")).openContinuation(context) : undefined;
@@ -47,7 +48,7 @@ export default async function (context: Context): Promise<number> {
   renderer.start(provider);
   try {
     const result = await run(provider, {
-      ...loopOptions(ready.settings.options),
+      ...loopOptions(endpoint.options),
       ...schema,
       ...decide && { decide },
       ...session && { prepare: (conversation) => session.prepare(conversation) },
