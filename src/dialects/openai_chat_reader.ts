@@ -184,7 +184,7 @@ export class ChatReader implements EventReader {
       call.name = longer;
       isNews = true;
     }
-    const extra = call.extra || !(id || name) ? undefined : extraOf(about);
+    const extra = call.extra ? undefined : extraOf(about);
     if (extra) {
       call.extra = extra;
       isNews = true;

@@ -391,7 +391,7 @@ const shapes: WireCase[] = [
     "O-12",
     [chunk({ content: ["a", { type: "text", text: "b" }, null, 7] }), finish()],
     message("end_turn", text("b")),
-    { alternatives: [message("end_turn", text("ab"))] },
+    { alternatives: [message("end_turn", text("ab")), error("protocol")] },
   ),
   own("content-is-a-number", "O-12", [chunk({ content: 7 }), say("x"), finish()], message("end_turn", text("x")), {
     alternatives: [error("protocol")],

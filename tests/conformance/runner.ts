@@ -131,7 +131,7 @@ export function commandClient(command: string, args: string[]): Client & AsyncDi
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
   const line = async () => {
-    for (let end; (end = held.indexOf("\n")) < 0;) {
+    while (!held.includes("\n")) {
       const { value, done } = await reader.read();
       if (done) throw new Error("the command has ended");
       held += value;

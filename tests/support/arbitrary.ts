@@ -43,11 +43,16 @@ const callScript = fc.record({
   name: fc.constantFrom("add", "fail", "x"),
   args: cutArgs,
 });
+/**
+ * What comes behind a complete object while another call has begun is told by the message alone, and when that is the case the
+ * protocols see differently if a call before it has no end yet.
+ */
+const interleavedCall = callScript.filter(({ args }) => !/\}\{/.test(args.join("").replace('"}{"', "")));
 const part = fc.oneof(
   { weight: 4, arbitrary: fc.record({ text: pieces }) },
   { weight: 2, arbitrary: fc.record({ thinking: pieces }) },
   { weight: 3, arbitrary: fc.record({ call: callScript }) },
-  { weight: 1, arbitrary: fc.record({ interleaved: fc.array(callScript, { minLength: 2, maxLength: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ interleaved: fc.array(interleavedCall, { minLength: 2, maxLength: 3 }) }) },
 );
 const end = fc.oneof(
   fc.constantFrom<End>("end_turn", "tool_use", "max_tokens", "refusal", "other", "mark_only", "cut", "reset"),
