@@ -93,6 +93,9 @@ export class MessageBuilder implements MessageSink {
     if (this.#textKey !== key) {
       this.#settle();
       this.#textKey = key;
+      // Reasoning that goes on behind text is a block of its own, even where the text was a tag that vanishes.
+      const { tail } = this.#blocks;
+      if (tail?.block.type === "thinking") tail.ended = true;
     }
     if (this.#splitter) this.#splitter.push(delta);
     else this.#add("text", key, delta, false);
@@ -101,6 +104,7 @@ export class MessageBuilder implements MessageSink {
   thinking(key: unknown, delta: string, field?: string): void {
     if (delta === "") return;
     this.#settle();
+    this.#textKey = undefined;
     if (this.#splitter) this.#splitter.native = true;
     this.#add("thinking", key, delta, false, field);
   }

@@ -93,6 +93,7 @@ export const REPLIES: Record<string, ReplyScript> = {
   "a tag beside real thinking": reply("end_turn", thinking, { text: ["the </think> tag"] }),
   "half a tag before a call": reply("tool_use", { text: ["a <thin"] }, { call: ADD }),
   "a leaked call": reply("end_turn", { text: ['<tool_call>{"name":"add"}', "</tool_call>"] }),
+  "a tag that vanishes between thoughts": reply("end_turn", thinking, { text: ["<think></think>"] }, thinking, text),
   "control characters": reply("end_turn", { text: ["a\u0000\u001b[1m\u2028b"] }),
   "HTTP 400": { parts: [], end: "cut", http: { status: 400, type: "invalid_request_error", message: "No such thing" } },
   "HTTP 401": { parts: [], end: "cut", http: { status: 401, type: "authentication_error", message: "no" } },
