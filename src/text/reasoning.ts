@@ -3,21 +3,17 @@
  * @module
  */
 
-const NAMES = ["think", "thinking", "thought", "mm:think"];
-const TAG = new RegExp(`<(/?)(${NAMES.join("|")})>`, "iy");
-const TAGS = NAMES.flatMap((name) => [`<${name}>`, closerOf(name)]);
-const CLOSERS = new Map(NAMES.map((name) => [name, new RegExp(closerOf(name), "ig")]));
+const CLOSERS = "</think></thinking></thought></mm:think>";
+const TAGS = CLOSERS + CLOSERS.replaceAll("/", "");
+const TAG = /<(\/?)(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
-/** Opening and closing quote marks, in pairs. */
-const QUOTES = "\"\"''``“”‘’«»„“„”‚‘‚’»«‹››‹””’’「」『』＂＂＇＇";
-const BLANKS = /\s*/y;
+/** A quote mark and, if it is there, its like: straight ones must be the same. */
+const QUOTED = /^(?:(["'`])\1?|[\p{QMark}--["']]{1,2})$/v;
 
 const TAB = 9, LF = 10, CR = 13, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
-
-function closerOf(name: string): string {
-  return `</${name}>`;
-}
+/** What a line is so far: blanks and one run of marks, which may open or close a fence; these and blanks behind them; more. */
+const HEAD = 0, TAIL = 1, PLAIN = 2;
 
 /**
  * Removes leaked reasoning from a whole text, with rig's exact results: closed `<think>` blocks go; a closing tag that is left takes
@@ -39,19 +35,9 @@ function closerOf(name: string): string {
  * ```
  */
 export function stripReasoning(text: string): string {
-  const opener = "<think>", closer = "</think>";
-  let kept = "", at = 0;
-  for (let open; (open = text.indexOf(opener, at)) >= 0;) {
-    const close = text.indexOf(closer, open);
-    if (close < 0) break;
-    kept += text.slice(at, open);
-    at = close + closer.length;
-  }
-  kept = (kept + text.slice(at)).trim();
-  const close = kept.lastIndexOf(closer);
-  if (close >= 0) kept = kept.slice(close + closer.length).trim();
-  const open = kept.indexOf(opener);
-  return open < 0 ? kept : kept.slice(0, open).trim();
+  // What has no end goes at once: the search for it must not begin anew at each opening tag.
+  const kept = text.replace(/<think>[^]*?(?:<\/think>|$)/g, "");
+  return kept.split("</think>").pop()!.split("<think>")[0]!.trim();
 }
 
 /** What a {@linkcode ReasoningSplitter} finds, in order. */
@@ -78,8 +64,8 @@ export class ReasoningSplitter {
 
   /** A tag that is not whole, or that waits for the character behind it. */
   #held = "";
-  /** Name of the tag whose thought this is inside of. */
-  #name = "";
+  /** Ends the thought that this is inside of. */
+  #closer: RegExp | undefined;
   /** The thought has told something. */
   #told = false;
   /** Blank space is dropped until something else comes. */
@@ -89,16 +75,12 @@ export class ReasoningSplitter {
 
   /** Mark of the open fence, 0 outside. */
   #fence = 0;
-  #fenceLength = 0;
-  /** This line opened the fence. */
-  #opening = false;
-  /** So far this line is only blanks and one run of marks: it may open or close a fence. */
-  #head = true;
+  /** Of the open fence; 0 on the line that opens it. */
+  #length = 0;
+  #line = HEAD;
   #blanks = 0;
   #mark = 0;
   #run = 0;
-  /** This line closes the fence if nothing but blanks follows. */
-  #closing = false;
   /** An odd number of backticks so far on this line. */
   #odd = false;
 
@@ -113,7 +95,7 @@ export class ReasoningSplitter {
 
   /** Outside thoughts, with nothing held back. */
   get idle(): boolean {
-    return this.#name === "" && this.#held === "";
+    return !this.#closer && this.#held === "";
   }
 
   /**
@@ -122,10 +104,6 @@ export class ReasoningSplitter {
    * @param delta More text of the message.
    */
   push(delta: string): void {
-    if (this.#held !== "") {
-      delta = this.#held + delta;
-      this.#held = "";
-    }
     this.#scan(delta, false);
   }
 
@@ -134,61 +112,51 @@ export class ReasoningSplitter {
    * More text may follow; whether it is inside a thought stays as it was.
    */
   flush(): void {
-    const held = this.#held;
-    this.#held = "";
-    this.#scan(held, true);
+    this.#scan("", true);
   }
 
-  #scan(text: string, final: boolean): void {
+  #scan(delta: string, final: boolean): void {
+    const text = this.#held + delta;
+    this.#held = "";
     for (let i = 0; i < text.length;) {
       if (this.#dropping) {
-        BLANKS.lastIndex = i;
-        BLANKS.test(text);
-        i = BLANKS.lastIndex;
+        i = text.length - text.slice(i).trimStart().length;
         if (i === text.length) return;
         this.#dropping = false;
       }
-      i = this.#name === "" ? this.#outside(text, i, final) : this.#inside(text, i, final);
+      i = this.#closer ? this.#inside(text, i, final, this.#closer) : this.#outside(text, i, final);
     }
   }
 
   /** @returns Where the next state begins. */
-  #inside(text: string, from: number, final: boolean): number {
-    const closer = CLOSERS.get(this.#name)!;
+  #inside(text: string, from: number, final: boolean, closer: RegExp): number {
     closer.lastIndex = from;
-    const found = closer.exec(text);
-    if (found) {
-      this.#think(text.slice(from, found.index));
-      if (this.#told) this.#sink.endThinking();
-      this.#name = "";
-      this.#fresh();
-      return closer.lastIndex;
-    }
-    let end = text.length;
-    if (!final) {
+    let end = closer.exec(text)?.index;
+    const next = end === undefined ? text.length : closer.lastIndex;
+    if (end === undefined) {
       const last = text.lastIndexOf("<");
-      if (last >= from && mayBecome([closerOf(this.#name)], text, last)) {
-        this.#held = text.slice(last);
-        end = last;
-      }
+      end = !final && last >= from && mayBecome(CLOSERS, text, last) ? last : next;
+      this.#held = text.slice(end);
     }
-    this.#think(text.slice(from, end));
-    return text.length;
-  }
-
-  #think(piece: string): void {
-    if (piece === "") return;
-    this.#told = true;
-    this.#sink.thinking(piece);
+    if (end > from) {
+      this.#told = true;
+      this.#sink.thinking(text.slice(from, end));
+    }
+    if (closer.lastIndex > 0) {
+      if (this.#told) this.#sink.endThinking();
+      this.#closer = undefined;
+      this.#fresh();
+    }
+    return next;
   }
 
   /** @returns Where the next state begins. */
   #outside(text: string, from: number, final: boolean): number {
-    const length = text.length;
+    const { length } = text;
     let i = from;
     for (; i < length; i++) {
       let c = text.charCodeAt(i);
-      if (!this.#head && !this.#closing) {
+      if (this.#line === PLAIN) {
         while (c !== LESS && c !== LF && c !== TICK && ++i < length) c = text.charCodeAt(i);
         if (i === length) break;
       }
@@ -196,21 +164,24 @@ export class ReasoningSplitter {
         TAG.lastIndex = i;
         const tag = TAG.exec(text);
         const end = TAG.lastIndex;
-        if (tag ? tag[1] === "" || !this.native : !final && mayBecome(TAGS, text, i)) {
-          const quoted = tag && isQuoted(i > from ? text[i - 1]! : this.#last, text[end]);
-          if (tag && (!quoted || (final && end === length))) {
+        let waits = !tag && !final && mayBecome(TAGS, text, i);
+        if (tag && !(tag[1] && this.native)) {
+          const before = i > from ? text[i - 1]! : this.#last;
+          if (before === "" || !QUOTED.test(before + (text[end] ?? (final ? "." : "")))) {
             this.#say(text, from, i);
             this.#fresh();
-            if (tag[1] === "") {
-              this.#name = tag[2]!.toLowerCase();
+            if (tag[1]) this.#sink.retract();
+            else {
+              this.#closer = new RegExp(`</${tag[2]}>`, "ig");
               this.#told = false;
-            } else this.#sink.retract();
+            }
             return end;
           }
-          if (!tag || end === length) {
-            this.#held = text.slice(i);
-            break;
-          }
+          waits = end === length;
+        }
+        if (waits) {
+          this.#held = text.slice(i);
+          break;
         }
       }
       this.#follow(c);
@@ -235,45 +206,32 @@ export class ReasoningSplitter {
   /** Keeps the state of line and fence (CommonMark 0.31, "Fenced code blocks"). */
   #follow(c: number): void {
     if (c === LF) {
-      if (this.#closing) this.#fence = 0;
-      this.#head = true;
-      this.#closing = this.#opening = this.#odd = false;
-      this.#blanks = this.#run = 0;
+      if (this.#fence !== 0 && this.#length === 0) this.#length = this.#run;
+      else if (this.#line !== PLAIN && this.#mark === this.#fence && this.#run >= this.#length) {
+        this.#fence = this.#length = 0;
+      }
+      this.#line = HEAD;
+      this.#odd = false;
+      this.#blanks = this.#mark = this.#run = 0;
       return;
     }
     if (c === TICK) this.#odd = !this.#odd;
-    if (this.#head) {
-      if (c === SPACE && this.#run === 0 && this.#blanks++ < 3) return;
-      if ((c === TICK || c === TILDE) && (this.#run === 0 || this.#mark === c)) {
+    if (this.#line === HEAD) {
+      if (c === SPACE && this.#mark === 0 && this.#blanks++ < 3) return;
+      if (c === this.#mark || ((c === TICK || c === TILDE) && this.#mark === 0)) {
         this.#mark = c;
-        this.#run++;
-        if (this.#fence === 0 && this.#run === 3) {
-          this.#fence = c;
-          this.#opening = true;
-        }
-        if (this.#opening) this.#fenceLength = this.#run;
-        else this.#closing = this.#fence === c && this.#run >= this.#fenceLength;
+        if (++this.#run === 3 && this.#fence === 0) this.#fence = c;
         return;
       }
-      this.#head = false;
+      this.#line = TAIL;
     }
-    if (c !== SPACE && c !== TAB && c !== CR) this.#closing = false;
+    if (c !== SPACE && c !== TAB && c !== CR) this.#line = PLAIN;
     // Backticks behind backticks: the line was inline code, not the start of a fence.
-    if (c === TICK && this.#opening && this.#fence === TICK) this.#fence = 0;
+    if (c === TICK && this.#fence === TICK && this.#length === 0) this.#fence = 0;
   }
 }
 
 /** Whether the text breaks off, from `at` on, in one of the tags. */
-function mayBecome(tags: readonly string[], text: string, at: number): boolean {
-  if (text.length - at >= LONGEST) return false;
-  const rest = text.slice(at).toLowerCase();
-  return tags.some((tag) => tag.startsWith(rest));
-}
-
-/** Whether two characters are a pair of quote marks; without the second, whether the first can begin one. */
-function isQuoted(before: string, behind: string | undefined): boolean {
-  for (let i = 0; i < QUOTES.length; i += 2) {
-    if (QUOTES[i] === before && (behind === undefined || QUOTES[i + 1] === behind)) return true;
-  }
-  return false;
+function mayBecome(tags: string, text: string, at: number): boolean {
+  return text.length - at < LONGEST && tags.includes(text.slice(at).toLowerCase());
 }

@@ -350,8 +350,10 @@ class Reference {
     if (slash === "/" && native) return true;
     const line = this.#shown.slice(this.#shown.lastIndexOf("\n") + 1);
     if (this.#inFence() || line.split("`").length % 2 === 0) return true;
-    const pairs = ['""', "''", "``", "“”", "‘’", "«»", "„“", "„”", "””", "’’", "»«"];
-    return pairs.includes(this.#shown.slice(-1) + behind);
+    const before = this.#shown.slice(-1), curved = "“”„‘’«»";
+    return behind !== undefined && (
+      "\"'`".includes(before) ? before === behind : curved.includes(before) && curved.includes(behind)
+    );
   }
 
   #inFence(): boolean {
