@@ -4,13 +4,14 @@ import { type Chunking, CHUNKINGS, readCases, type WireCase } from "../support/w
 import { readNaively } from "./naive_client.ts";
 import { judge, type Outcome, REPLAY_KEY } from "./outcome.ts";
 import { ownAnthropic } from "./own_anthropic.ts";
+import { ownMore } from "./own_more.ts";
 import { ownOpenAi } from "./own_openai.ts";
 import { ownOpenAiCalls } from "./own_openai_calls.ts";
 import { type Client, commandClient, type Failure, pawlClient, type Row, runConformance, table } from "./runner.ts";
 
 const SEED = Math.floor(Math.random() * 2 ** 32);
 const GIVEN = readCases();
-const OWN = [...ownOpenAi, ...ownOpenAiCalls, ...ownAnthropic];
+const OWN = [...ownOpenAi, ...ownOpenAiCalls, ...ownAnthropic, ...ownMore];
 
 async function run(
   cases: readonly WireCase[],

@@ -619,4 +619,5 @@ const statuses: WireCase[] = [
   }),
 ];
 
+/** All of this file. */
 export const ownAnthropic: WireCase[] = [...framing, ...blocks, ...stops, ...reports, ...statuses];

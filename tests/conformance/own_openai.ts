@@ -483,4 +483,5 @@ const shapes: WireCase[] = [
   ].map((leak, i) => own(`leaked-call-${i}`, "O-82", [say(leak), finish()], message("end_turn", text(leak)))),
 ];
 
+/** All of this file. */
 export const ownOpenAi: WireCase[] = [...framing, ...documents, ...ends, ...finishes, ...shapes];

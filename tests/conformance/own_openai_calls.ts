@@ -464,4 +464,5 @@ const statuses: WireCase[] = [
   http("500-reset", "H-12", 500, '{"error":', { retryable: true, mentions: ["500"] }, { "content-length": "500" }),
 ];
 
+/** All of this file. */
 export const ownOpenAiCalls: WireCase[] = [...calls, ...errors, ...statuses];
