@@ -81,7 +81,7 @@ export function confirm(message: string, signal: AbortSignal): Promise<boolean> 
 /** Asks to choose one of several names. */
 export function choose(message: string, names: readonly string[], signal: AbortSignal): Promise<string> {
   const options = names.map((value) => ({ name: visible(value), value }));
-  return asked(Select.prompt<string>({ ...settings(message, signal), options, maxRows: MAX_ROWS, search: true }));
+  return asked(Select.prompt<string>({ ...settings(message, signal), options, maxRows: MAX_ROWS }));
 }
 
 /** Asks for a secret; nothing of it is shown. */

@@ -1,0 +1,134 @@
+import { assertEquals } from "@std/assert";
+import { explain, joinNeeds, permissionFlags, shellQuote } from "../../src/cli/permissions.ts";
+import { startEndpoint } from "../support/endpoint.ts";
+import { inDirectory, pawlWith } from "./pawl.ts";
+
+Deno.test("joinNeeds keeps each name once and drops empty classes", () => {
+  assertEquals(joinNeeds({ read: ["a"], net: [] }, { read: ["b", "a"], run: ["git"] }), {
+    read: ["a", "b"],
+    run: ["git"],
+  });
+});
+
+Deno.test("permissionFlags writes flags in one order, commas of paths doubled", () => {
+  assertEquals(permissionFlags({ env: ["A", "B"], read: ["x,y", "z"], net: ["h:1"] }), [
+    "--allow-net=h:1",
+    "--allow-read=x,,y,z",
+    "--allow-env=A,B",
+  ]);
+  assertEquals(permissionFlags({}), []);
+});
+
+Deno.test("shellQuote leaves plain words and quotes the rest", () => {
+  for (const word of ["run", "--allow-net=h:1", "./a/b.ts", "http://h/v1"]) assertEquals(shellQuote(word), word);
+  assertEquals(shellQuote("it's"), "'it'\\''s'");
+  assertEquals(shellQuote(""), "''");
+  assertEquals(shellQuote("$(rm) `x` \n*"), "'$(rm) `x` \n*'");
+});
+
+Deno.test("explain is a line that a shell can run", () => {
+  assertEquals(
+    explain({ net: ["h:1"], read: ["a b"] }, "/x/cli.ts", ["run", "-s", "", "what?"]),
+    "deno run --allow-net=h:1 '--allow-read=a b' /x/cli.ts run -s '' 'what?'",
+  );
+});
+
+/** A tools file that tells what is still granted while the run goes on. */
+const SPY = `
+const state = (d) => Deno.permissions.querySync(d).state;
+export default {
+  name: "spy", description: "Tells permissions", inputSchema: { type: "object" }, pure: true,
+  run: () => JSON.stringify({
+    env: state({ name: "env", variable: "K" }),
+    prompt: state({ name: "read", path: "p.txt" }),
+    granted: state({ name: "write", path: "other" }),
+  }),
+};`;
+
+Deno.test("pawl gives back what has served before the model is heard", async () => {
+  const endpoint = startEndpoint({
+    script: ({ messages }) =>
+      messages.length === 1 ? { calls: [{ name: "spy", input: {} }] } : { text: messages.at(-1)!.results[0]! },
+  });
+  try {
+    await inDirectory(async (cwd) => {
+      await Deno.writeTextFile(`${cwd}/spy.ts`, SPY);
+      await Deno.writeTextFile(`${cwd}/p.txt`, "hello");
+      const flags = [
+        `--allow-net=${endpoint.host}`,
+        "--allow-read=spy.ts,p.txt",
+        "--allow-env=K",
+        "--allow-write=other",
+      ];
+      const args = [
+        "run",
+        "--base-url",
+        `${endpoint.url}/v1`,
+        "-m",
+        "scripted",
+        "--api-key-env",
+        "K",
+        "--no-skills",
+        "--tools-file",
+        "spy.ts",
+        "@p.txt",
+      ];
+      const { code, stdout } = await pawlWith(flags, args, { cwd, env: { K: "some-long-key" } });
+      assertEquals(code, 0);
+      // A module of the user's may need what pawl does not know of: only what pawl has used itself is given back.
+      assertEquals(JSON.parse(stdout), { env: "prompt", prompt: "prompt", granted: "granted" });
+    });
+  } finally {
+    await endpoint.close();
+  }
+});
+
+Deno.test("dropPermissions gives back whole classes, exact names, and says what it cannot narrow", async () => {
+  const module = new URL("../../src/cli/permissions.ts", import.meta.url).href;
+  const script = `
+    import { dropPermissions } from ${JSON.stringify(module)};
+    const state = (d) => Deno.permissions.querySync(d).state;
+    const told = dropPermissions({ net: ["h:1"], read: ["a"], env: ["K"] }, { net: ["h:1"], read: ["b"] }, ["write"]);
+    console.log(JSON.stringify({
+      told,
+      net: state({ name: "net", host: "h:1" }),
+      a: state({ name: "read", path: "a" }),
+      b: state({ name: "read", path: "b" }),
+      write: state({ name: "write" }),
+      env: state({ name: "env", variable: "K" }),
+      run: state({ name: "run" }),
+      sys: state({ name: "sys" }),
+      ffi: state({ name: "ffi" }),
+    }));`;
+  const file = await Deno.makeTempFile({ suffix: ".ts" });
+  try {
+    await Deno.writeTextFile(file, script);
+    const flags = [
+      "--allow-net",
+      "--allow-read=a,b",
+      "--allow-write",
+      "--allow-env=K",
+      "--allow-run",
+      "--allow-sys",
+      "--allow-ffi",
+    ];
+    const command = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-check", "--quiet", ...flags, file],
+      stderr: "inherit",
+    });
+    const { stdout } = await command.output();
+    assertEquals(JSON.parse(new TextDecoder().decode(stdout)), {
+      told: "--allow-net=h:1",
+      net: "granted",
+      a: "prompt",
+      b: "granted",
+      write: "granted",
+      env: "prompt",
+      run: "prompt",
+      sys: "prompt",
+      ffi: "prompt",
+    });
+  } finally {
+    await Deno.remove(file);
+  }
+});
