@@ -49,6 +49,7 @@ export class BlockQueue {
   readonly #ids = new Set<string>();
   /** The first draft that is not closed: all before it are open in the message, so this is also its index. */
   #at = 0;
+  #started = false;
 
   /** After a failure, gathering what has arrived must not fail again: then it is infinite. */
   maxBlocks: number;
@@ -73,6 +74,12 @@ export class BlockQueue {
   /** The newest draft under a key. */
   find(key: unknown): Draft | undefined {
     return this.#byKey.get(key);
+  }
+
+  /** The message starts, unless it has. */
+  begin(): void {
+    if (!this.#started) this.events.push({ type: "message_start", role: "assistant" });
+    this.#started = true;
   }
 
   /** Begins a block behind all others. */
@@ -101,8 +108,11 @@ export class BlockQueue {
       late: false,
       ...(type === "tool_use" && { scan: new InputScan() }),
     };
+    this.begin();
+    this.progressed = true;
     drafts.push(draft);
     this.#byKey.set(key, draft);
+    this.advance();
     return draft;
   }
 
@@ -123,6 +133,12 @@ export class BlockQueue {
     }
     if (piece !== "") this.#tell(draft, piece);
     if (draft.index < 0 || scan?.complete) this.advance();
+  }
+
+  /** Closes a draft as soon as those before it are closed. */
+  end(draft: Draft): void {
+    draft.ended = true;
+    this.advance();
   }
 
   /** Gives a call the id that arrived, or another one where it is unusable or taken. */

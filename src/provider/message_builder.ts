@@ -33,7 +33,6 @@ export class MessageBuilder implements MessageSink {
   readonly #splitter: ReasoningSplitter | undefined;
   /** Key of the text that the splitter is in. */
   #textKey: unknown;
-  #started = false;
   #choice = false;
   #garbled = false;
   #stop: StopReason | undefined;
@@ -78,14 +77,13 @@ export class MessageBuilder implements MessageSink {
   }
 
   begin(info?: { id?: unknown; model?: unknown; choice?: boolean }): void {
-    if (!this.#started) {
-      this.#started = true;
-      this.#blocks.events.push({ type: "message_start", role: "assistant" });
+    this.#blocks.begin();
+    this.#choice ||= info?.choice ?? false;
+    for (const name of ["id", "model"] as const) {
+      const value = info?.[name];
+      // People are shown these: a short, well-formed string; the first one counts.
+      if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
     }
-    if (info === undefined) return;
-    if (info.choice) this.#choice = true;
-    this.#label("id", info.id);
-    this.#label("model", info.model);
   }
 
   text(key: unknown, delta: string): void {
@@ -116,9 +114,7 @@ export class MessageBuilder implements MessageSink {
   }
 
   redacted(key: unknown, data: string): void {
-    this.#settle();
     this.#append(key, { type: "thinking", text: "", redacted: data.toWellFormed() });
-    this.#blocks.advance();
   }
 
   details(key: unknown, details: unknown): void {
@@ -127,10 +123,7 @@ export class MessageBuilder implements MessageSink {
 
   call(key: unknown, about: { id?: string; name?: string; extra?: Record<string, unknown> } = {}): void {
     let draft = this.#blocks.find(key);
-    if (!draft?.scan) {
-      this.#settle();
-      draft = this.#append(key, { type: "tool_use", id: "", name: "", input: "" });
-    }
+    if (!draft?.scan) draft = this.#append(key, { type: "tool_use", id: "", name: "", input: "" });
     const block = draft.block as ToolUseBlock;
     if (about.id && about.id !== draft.id) this.#blocks.identify(block, draft.id = about.id);
     // Templates leak their channel marks into the name (quirk O-79).
@@ -149,18 +142,13 @@ export class MessageBuilder implements MessageSink {
   }
 
   opaque(key: unknown, value: unknown): void {
-    this.#settle();
     this.#append(key, { type: "opaque", value });
-    this.#blocks.progressed = true;
-    this.#blocks.advance();
   }
 
   end(key: unknown): void {
     if (key === this.#textKey) this.#settle();
     const draft = this.#blocks.find(key);
-    if (draft === undefined || draft.ended) return;
-    draft.ended = true;
-    this.#blocks.advance();
+    if (draft) this.#blocks.end(draft);
   }
 
   usage(report: Usage): void {
@@ -244,7 +232,7 @@ export class MessageBuilder implements MessageSink {
   }
 
   #append(key: unknown, block: ReplyBlock): Draft {
-    this.begin();
+    this.#settle();
     return this.#blocks.append(key, block);
   }
 
@@ -254,7 +242,10 @@ export class MessageBuilder implements MessageSink {
     if (tail?.block.type !== type || tail.key !== key || tail.ended || tail.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
-      tail = this.#append(key, { type, text: "", ...(field !== undefined && { field }) } as TextBlock | ThinkingBlock);
+      tail = this.#blocks.append(
+        key,
+        { type, text: "", ...(field !== undefined && { field }) } as TextBlock | ThinkingBlock,
+      );
       tail.leaked = leaked;
     }
     this.#blocks.grow(tail, piece);
@@ -262,9 +253,7 @@ export class MessageBuilder implements MessageSink {
 
   #endThought(): void {
     const { tail } = this.#blocks;
-    if (!tail?.leaked) return;
-    tail.ended = true;
-    this.#blocks.advance();
+    if (tail?.leaked) this.#blocks.end(tail);
   }
 
   /** A closing tag without opener: the template ate the opener, so the open text was reasoning (rig's third rule). */
@@ -272,18 +261,14 @@ export class MessageBuilder implements MessageSink {
     const { tail } = this.#blocks;
     if (tail?.block.type !== "text" || tail.ended || tail.blank) return;
     tail.block = { type: "thinking", text: tail.block.text };
-    tail.leaked = tail.ended = true;
-    this.#blocks.advance();
+    tail.leaked = true;
+    this.#blocks.end(tail);
   }
 
   /** The reasoning under `key`, begun if there is none. */
   #thought(key: unknown): ThinkingBlock {
     let draft = this.#blocks.find(key);
-    if (draft?.block.type !== "thinking") {
-      this.#settle();
-      draft = this.#append(key, { type: "thinking", text: "" });
-      this.#blocks.advance();
-    }
+    if (draft?.block.type !== "thinking") draft = this.#append(key, { type: "thinking", text: "" });
     return draft.block as ThinkingBlock;
   }
 
@@ -296,10 +281,5 @@ export class MessageBuilder implements MessageSink {
     const { limits } = this.#options;
     // Only what the endpoint itself nested can be deep; the block around it is one level more.
     if (isDeeper(block, limits.maxJsonDepth + 1)) throw exceeded("maxJsonDepth", limits);
-  }
-
-  /** Ids and model names are shown to people: a short, well-formed string; the first one counts. */
-  #label(name: "id" | "model", value: unknown): void {
-    if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
   }
 }
