@@ -7,94 +7,75 @@ import type { Limits } from "../model/limits.ts";
 /** The limit that a clock keeps. */
 export type ClockName = "headersTimeoutMs" | "idleTimeoutMs" | "progressTimeoutMs" | "totalTimeoutMs";
 
-/**
- * They run only between `begin` and `end`, so time in which a caller holds an event never counts. One coarse timer watches over all of
- * them, since a timer for each read would cost more than the read. It counts its own ticks: neither a step of the system's clock nor a
- * pause of the whole process is taken for a wait.
- */
-export class Clocks {
-  readonly #limits: Limits;
-  readonly #expired: (clock: ClockName) => void;
-  readonly #tickMs: number;
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #isWaiting = false;
-  #since = 0;
-  /** Ticks within the present wait. */
-  #ticks = 0;
-  /** All waits so far, and of these what had passed at the last byte and the last content. */
-  #spent = 0;
-  #atByte = 0;
-  #atContent = 0;
-  #inBody = false;
-
-  /**
-   * No clock runs yet.
-   *
-   * @param limits The bounds.
-   * @param expired Called from the timer, during a wait.
-   */
-  constructor(limits: Limits, expired: (clock: ClockName) => void) {
-    const { headersTimeoutMs, idleTimeoutMs, progressTimeoutMs, totalTimeoutMs } = limits;
-    const shortest = Math.min(headersTimeoutMs, idleTimeoutMs, progressTimeoutMs, totalTimeoutMs);
-    this.#limits = limits;
-    this.#expired = expired;
-    this.#tickMs = Math.min(250, Math.ceil(shortest / 4));
-  }
-
+/** What a reply tells its clocks. */
+export interface Clocks {
   /** A wait begins. */
-  begin(): void {
-    this.#timer ??= setInterval(() => this.#tick(), this.#tickMs);
-    this.#isWaiting = true;
-    this.#ticks = 0;
-    this.#since = Date.now();
-  }
-
-  /**
-   * The wait ends with bytes or a head.
-   *
-   * @returns The clock that has run out: an endpoint that sends without a pause leaves the timer no turn.
-   */
-  end(): ClockName | undefined {
-    if (this.#isWaiting) {
-      this.#isWaiting = false;
-      const ticked = this.#ticks * this.#tickMs;
-      this.#spent += Math.min(Math.max(0, Date.now() - this.#since, ticked - this.#tickMs), ticked + this.#tickMs);
-      this.#atByte = this.#spent;
-    }
-    return this.#overrun(this.#spent);
-  }
-
+  begin(): void;
+  /** The wait is over: a byte, a head or a repetition. Looks at the clocks too: an endpoint without a pause leaves the timer no turn. */
+  end(): void;
   /** The head has arrived. */
-  head(): void {
-    this.#inBody = true;
-    this.content();
-  }
-
+  head(): void;
   /** Content has arrived. */
-  content(): void {
-    this.#atContent = this.#spent;
-  }
+  content(): void;
+  /** Nothing is waited for any more. */
+  stop(): void;
+}
 
-  /** Ends the timer. */
-  stop(): void {
-    clearInterval(this.#timer);
-  }
+/** Each look at the clocks is one turn of the event loop. */
+const TICK_MS = 100;
 
-  #tick(): void {
-    if (!this.#isWaiting) return;
-    // The wait may have begun just before its first tick.
-    const clock = this.#overrun(this.#spent + this.#ticks++ * this.#tickMs);
-    if (clock) this.#expired(clock);
-  }
+/**
+ * More than that between two looks is no waiting: the process was stopped, or the system's clock was set. Less may be an endpoint
+ * that keeps the runtime so busy that the timer gets its turn once in a second or two (endless 1xx replies do).
+ */
+const LONGEST_MS = 5_000;
 
-  #overrun(at: number): ClockName | undefined {
-    const limits = this.#limits;
-    if (!this.#inBody) {
-      if (at >= limits.headersTimeoutMs) return "headersTimeoutMs";
-    } else {
-      if (at - this.#atByte >= limits.idleTimeoutMs) return "idleTimeoutMs";
-      if (at - this.#atContent >= limits.progressTimeoutMs) return "progressTimeoutMs";
+/**
+ * Makes the clocks. They run only between `begin` and `end`, so time in which a caller holds an event never counts. One coarse timer
+ * watches over all of them, since a timer for each read would cost more than the read, and `Date` is asked because the monotonic clock
+ * costs twice as much.
+ *
+ * @param limits The bounds.
+ * @param expired Told which has run out, within a wait or at its end.
+ */
+export function createClocks(limits: Limits, expired: (clock: ClockName) => void): Clocks {
+  /** Of all waits so far. */
+  let waited = 0;
+  /** What had been waited when a clock started anew; those that are not here do not run. */
+  let started: Partial<Record<ClockName, number>> = { headersTimeoutMs: 0, totalTimeoutMs: 0 };
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let isWaiting = false;
+  let last = 0;
+
+  function look(): void {
+    const passed = Date.now() - last;
+    last += passed;
+    if (!isWaiting || passed <= 0) return;
+    waited += Math.min(passed, LONGEST_MS);
+    for (const clock of Object.keys(started) as ClockName[]) {
+      if (waited - started[clock]! >= limits[clock]) expired(clock);
     }
-    return at >= limits.totalTimeoutMs ? "totalTimeoutMs" : undefined;
   }
+
+  return {
+    begin() {
+      timer ??= setInterval(look, TICK_MS);
+      look();
+      isWaiting = true;
+    },
+    end() {
+      look();
+      isWaiting = false;
+      if ("idleTimeoutMs" in started) started.idleTimeoutMs = waited;
+    },
+    head() {
+      started = { idleTimeoutMs: waited, progressTimeoutMs: waited, totalTimeoutMs: 0 };
+    },
+    content() {
+      started.progressTimeoutMs = waited;
+    },
+    stop() {
+      clearInterval(timer);
+    },
+  };
 }

@@ -6,7 +6,6 @@
 import { PawlError } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
 import { excerpt, isOverflow, readError } from "../text/error_text.ts";
-import type { ClockName } from "./clocks.ts";
 import { retryWish, shouldRetry } from "./retry.ts";
 
 /** By what Deno, Node and Bun say. */
@@ -56,35 +55,14 @@ export function bodyFailure(error: unknown, encoded: boolean): PawlError {
     : new PawlError("truncated", "Cannot read the reply: the connection broke before its end", { retryable: true });
 }
 
-/** What did not happen in time. */
-const CLOCK_WORDS: Record<ClockName, string> = {
-  headersTimeoutMs: "get a reply: no answer",
-  idleTimeoutMs: "read the reply: nothing arrived",
-  progressTimeoutMs: "read the reply: no content arrived",
-  totalTimeoutMs: "read the reply: it was not complete",
-};
-
-/** A clock that ran out. */
-export function timeout(clock: ClockName, limits: Limits): PawlError {
-  const text = `Cannot ${CLOCK_WORDS[clock]} within limits.${clock} (${limits[clock]} ms)`;
-  return new PawlError("timeout", text, { retryable: true });
-}
-
-/** A reply that is too large. */
-export function tooLarge(limit: "maxResponseBytes" | "maxJsonBytes", limits: Limits): PawlError {
-  const text = `Cannot read the reply: it is larger than limits.${limit} (${limits[limit]} bytes)`;
-  return new PawlError("response_too_large", text);
-}
-
 /** A status from 300 to 399. Where it leads is not told: there may be a key in it. */
 export function redirected(status: number): PawlError {
-  const text = `Cannot get a reply: the endpoint redirects (HTTP status ${status}), which is not followed`;
-  return new PawlError("redirect", text, { status });
+  return new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status });
 }
 
-/** A content-encoding that nobody decodes, cleaned. */
-export function unknownEncoding(name: string): PawlError {
-  return new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${name}"`);
+/** A reply that breaks the rules of HTTP, cleaned. */
+export function unreadable(why: string): PawlError {
+  return new PawlError("malformed_stream", `Cannot read the reply: ${why}`);
 }
 
 /** How an HTTP error is told. */

@@ -3,19 +3,17 @@
  * @module
  */
 import { isPawlError, type PawlError, type PawlErrorCode } from "../model/error.ts";
-import type { Limits } from "../model/limits.ts";
+import { exceeded, type Limits } from "../model/limits.ts";
 import { visible } from "../text/visible.ts";
 import { Body } from "./body.ts";
-import { Clocks } from "./clocks.ts";
+import { type Clocks, createClocks } from "./clocks.ts";
 import {
   bodyFailure,
   connectionFailure,
   redirected,
   statusFailure,
   type StatusOptions,
-  timeout,
-  tooLarge,
-  unknownEncoding,
+  unreadable,
 } from "./failure.ts";
 import { retryDelay } from "./retry.ts";
 
@@ -69,16 +67,13 @@ export class Exchange {
   readonly #request: HttpRequest;
   readonly #options: ExchangeOptions;
   readonly #clocks: Clocks;
+  /** Its reason is the first failure: that is what every wait ends with, and what is thrown from then on. */
   readonly #controller = new AbortController();
+  /** Ends the wait for a head or a repetition, also where a `fetch` does not heed its signal. */
+  readonly #failed: Promise<never>;
   #repetitions = 0;
-  /** From the first request to the end of the body or a failure. */
-  #isLive = false;
-  #encoded = false;
+  #encoding = "";
   #body: Body | undefined;
-  /** Ends the present wait for a head or a repetition, also where a `fetch` does not heed its signal. */
-  #reject: ((reason: unknown) => void) | undefined;
-  /** Why no more can be had; an abort may have any reason, `undefined` too. */
-  #failure: { reason: unknown } | undefined;
 
   /**
    * Nothing is sent yet.
@@ -87,10 +82,23 @@ export class Exchange {
    * @param options Bounds, retries, and how to speak of errors.
    */
   constructor(request: HttpRequest, options: ExchangeOptions) {
+    const { limits, signal } = options;
+    this.limits = limits;
     this.#request = request;
     this.#options = options;
-    this.limits = options.limits;
-    this.#clocks = new Clocks(options.limits, (clock) => this.#fail(timeout(clock, this.limits)));
+    this.#clocks = createClocks(limits, (clock) => this.#fail(exceeded(clock, limits)));
+    this.#failed = new Promise((_, reject) => {
+      const own = this.#controller.signal;
+      own.addEventListener("abort", () => {
+        this.#release();
+        this.#body?.cancel();
+        reject(own.reason);
+      });
+    });
+    // Not every failure falls into a wait.
+    this.#failed.catch(() => {});
+    if (signal?.aborted) this.#onAbort();
+    else signal?.addEventListener("abort", this.#onAbort);
   }
 
   /**
@@ -101,47 +109,39 @@ export class Exchange {
    * @throws The signal's reason.
    */
   async send(): Promise<RetryNotice | undefined> {
-    const { signal } = this.#options;
-    this.#check();
-    if (!this.#isLive) {
-      signal?.throwIfAborted();
-      signal?.addEventListener("abort", this.#onAbort);
-      this.#isLive = true;
-    }
+    const { limits } = this;
+    const { signal } = this.#controller;
+    const { url, ...init } = this.#request;
     let response: Response;
+    signal.throwIfAborted();
     try {
-      response = await this.#until<Response>((resolve, reject) => {
-        const { url, ...init } = this.#request;
-        const send = this.#options.fetch ?? fetch;
-        send(url, { ...init, redirect: "manual", credentials: "omit", signal: this.#controller.signal }).then(
-          (reply) => this.#failure ? discard(reply) : resolve(reply),
-          reject,
-        );
-      });
+      const sent = (this.#options.fetch ?? fetch)(url, { ...init, redirect: "manual", credentials: "omit", signal });
+      response = await this.#wait(sent.then((reply) => {
+        // Too late: nobody else will end its connection.
+        if (signal.aborted) reply.body?.cancel().catch(() => {});
+        return reply;
+      }));
     } catch (error) {
-      this.#check();
+      signal.throwIfAborted();
       if (isPawlError(error)) throw this.#fail(error);
-      return this.#again(connectionFailure(error, this.#request.url));
+      return this.#again(connectionFailure(error, url));
     }
-    const { status, headers, type } = response;
-    const encoding = headers.get("content-encoding")?.trim() ?? "";
-    const known = /^(identity|none|(gzip|br))?$/i.exec(encoding);
-    this.#encoded = known?.[2] !== undefined;
-    if (type === "opaqueredirect" || status >= 300 && status < 400) {
-      discard(response);
-      throw this.#fail(redirected(status));
-    }
-    if (!response.ok) {
-      const text = known ? await this.#errorText(response) : "";
+    const { status, headers, ok } = response;
+    this.#encoding = headers.get("content-encoding") ?? "";
+    const isKnown = /^(identity|none|gzip|br)?$/i.test(this.#encoding);
+    const body = new Body(response, ok ? limits.maxResponseBytes : limits.maxErrorBytes, this.#encoding !== "");
+    this.#body = body;
+    if (!ok) {
+      // A browser does not tell the status of a redirect.
+      if (status < 400) throw this.#fail(redirected(status));
+      const text = isKnown ? await beginning(body) : "";
+      signal.throwIfAborted();
       return this.#again(statusFailure(response, text, this.#options));
     }
-    if (!known) {
-      discard(response);
-      throw this.#fail(unknownEncoding(this.#clean(encoding, 40)));
-    }
+    if (!isKnown) throw this.#fail(unreadable("its content-encoding is " + this.#clean(this.#encoding, 40)));
     this.contentType = this.#clean(headers.get("content-type") ?? "", 80);
-    this.#open(response, this.limits.maxResponseBytes);
     this.#clocks.head();
+    return undefined;
   }
 
   /**
@@ -149,11 +149,10 @@ export class Exchange {
    *
    * @throws As {@linkcode Exchange.send}.
    */
-  async wait(notice: RetryNotice): Promise<void> {
-    this.#check();
+  async wait({ delayMs }: RetryNotice): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
-      await this.#until<void>((resolve) => timer = setTimeout(resolve, notice.delayMs));
+      await this.#wait(new Promise((resolve) => timer = setTimeout(resolve, delayMs)));
     } finally {
       clearTimeout(timer);
     }
@@ -162,36 +161,31 @@ export class Exchange {
   /**
    * Reads on. What arrived within the bounds is handed out before an error is thrown.
    *
-   * @returns Text without the byte order mark, cut behind a line end where the runtime lets us; `undefined` at the end of the body.
+   * @returns Text without the byte order mark, perhaps empty; `undefined` at the end of the body.
    * @throws {PawlError} `truncated`, `malformed_stream`, `response_too_large`, `timeout`.
    * @throws The signal's reason.
    */
   async read(): Promise<string | undefined> {
-    for (;;) {
-      this.#check();
-      const body = this.#body;
-      if (!body) return undefined;
-      let text: string;
-      this.#clocks.begin();
-      try {
-        const { done, value } = await body.next();
-        const clock = this.#clocks.end();
-        this.#check();
-        if (done) {
-          this.#body = undefined;
-          this.#release();
-          return body.rest() || undefined;
-        }
-        text = body.take(value);
-        if (body.left < 0) this.#fail(tooLarge("maxResponseBytes", this.limits));
-        else if (clock) this.#fail(timeout(clock, this.limits));
-      } catch (error) {
-        this.#clocks.end();
-        this.#check();
-        this.#fail(bodyFailure(error, this.#encoded));
-        text = body.rest();
+    const { signal } = this.#controller;
+    const body = this.#body;
+    signal.throwIfAborted();
+    if (!body) return undefined;
+    this.#clocks.begin();
+    try {
+      const { done, value } = await body.next();
+      signal.throwIfAborted();
+      if (done) {
+        this.#body = undefined;
+        this.#release();
+        return undefined;
       }
-      if (text !== "") return text;
+      const text = body.take(value);
+      this.#clocks.end();
+      if (body.left < 0) this.#fail(exceeded("maxResponseBytes", this.limits));
+      return text;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#fail(bodyFailure(error, this.#encoding !== ""));
     }
   }
 
@@ -202,76 +196,42 @@ export class Exchange {
 
   /** Gives up what is not finished, and leaves no timer, connection or listener. May be called at any time, and again. */
   close(): void {
-    if (!this.#failure) this.#fail(new DOMException("The exchange is closed", "AbortError"));
+    this.#controller.abort();
   }
 
   readonly #onAbort = (): void => {
     this.#fail(this.#options.signal!.reason);
   };
 
-  #check(): void {
-    if (this.#failure) throw this.#failure.reason;
-  }
-
-  /** The first failure counts; it ends every wait. Returns what is to be thrown. */
+  /** The first failure counts. Returns what is to be thrown. */
   #fail(reason: unknown): unknown {
-    if (!this.#failure) {
-      this.#failure = { reason };
-      if (this.#isLive) {
-        this.#reject?.(reason);
-        this.#body?.cancel();
-        this.#controller.abort();
-        this.#release();
-      }
-    }
-    return this.#failure.reason;
+    this.#controller.abort(reason);
+    return this.#controller.signal.reason;
   }
 
   #release(): void {
-    this.#isLive = false;
     this.#clocks.stop();
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
   /** The repetition of a request that failed, if there may be one. */
   #again(error: PawlError): RetryNotice {
-    const { maxRetryDelayMs } = this.limits;
-    const wish = error.retryAfterMs ?? 0;
-    if (!error.retryable || this.#repetitions >= this.#options.maxRetries || wish > maxRetryDelayMs) {
-      throw this.#fail(error);
-    }
-    const delayMs = retryDelay(this.#repetitions++, wish, maxRetryDelayMs);
-    const { code, status } = error;
+    const cap = this.limits.maxRetryDelayMs;
+    const { code, status, retryAfterMs: wish = 0 } = error;
+    if (!error.retryable || this.#repetitions >= this.#options.maxRetries || wish > cap) throw this.#fail(error);
+    const delayMs = retryDelay(this.#repetitions++, wish, cap);
     return { attempt: this.#repetitions, delayMs, code, ...(status !== undefined && { status }) };
   }
 
-  async #until<T>(begin: (resolve: (value: T) => void, reject: (reason: unknown) => void) => void): Promise<T> {
+  /** Waits for the endpoint. */
+  async #wait<T>(event: Promise<T>): Promise<T> {
     this.#clocks.begin();
     try {
-      return await new Promise<T>((resolve, reject) => {
-        this.#reject = reject;
-        begin(resolve, reject);
-      });
+      return await Promise.race([event, this.#failed]);
     } finally {
-      this.#reject = undefined;
       this.#clocks.end();
+      this.#controller.signal.throwIfAborted();
     }
-  }
-
-  #open(response: Response, maxBytes: number): Body {
-    const { maxEventBytes } = this.limits;
-    return this.#body = new Body(response.body, { encoded: this.#encoded, maxBytes, maxLineBytes: maxEventBytes });
-  }
-
-  /** The beginning of an error's body; the connection is closed behind it. */
-  async #errorText(response: Response): Promise<string> {
-    const { maxErrorBytes, headersTimeoutMs } = this.limits;
-    this.#clocks.begin();
-    const text = await this.#open(response, maxErrorBytes).beginning(Math.min(ERROR_BODY_MS, headersTimeoutMs));
-    this.#clocks.end();
-    this.#body = undefined;
-    this.#check();
-    return text;
   }
 
   #clean(text: string, length: number): string {
@@ -279,9 +239,18 @@ export class Exchange {
   }
 }
 
-function discard(response: Response): void {
-  // The reply is not wanted; how its connection ends does not matter.
-  response.body?.cancel().catch(() => {});
+/** What of an error's body comes in time and within its bound; the connection is closed behind it. */
+async function beginning(body: Body): Promise<string> {
+  const timer = setTimeout(() => body.cancel(), ERROR_BODY_MS);
+  let text = "";
+  try {
+    for (let chunk; body.left > 0 && !(chunk = await body.next()).done;) text += body.take(chunk.value);
+  } catch {
+    // The status of the reply is the error to tell, however its text ends.
+  }
+  clearTimeout(timer);
+  body.cancel();
+  return text;
 }
 
 /**
@@ -296,7 +265,7 @@ export async function readAll(exchange: Exchange, maxBytes: number): Promise<str
   let text = "";
   for (let next: string | undefined = ""; next !== undefined; next = await exchange.read()) {
     text += next;
-    if (text.length > maxBytes) throw tooLarge("maxJsonBytes", exchange.limits);
+    if (text.length > maxBytes) throw exceeded("maxJsonBytes", exchange.limits);
   }
   return text;
 }
