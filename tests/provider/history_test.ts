@@ -195,7 +195,12 @@ Deno.test("readHistory is linear in calls under one id", () => {
 });
 
 Deno.test("thinkingBudget knows levels and numbers, and nothing else", () => {
-  assertEquals((["low", "medium", "high", { budgetTokens: 7 }] as const).map(thinkingBudget), [1024, 4096, 16384, 7]);
+  assertEquals((["low", "medium", "high", { budgetTokens: 7 }] as const).map((thinking) => thinkingBudget(thinking)), [
+    1024,
+    4096,
+    16384,
+    7,
+  ]);
   for (const odd of ["max", "__proto__", {}, { budgetTokens: -1 }, { budgetTokens: NaN }]) {
     assertThrows(() => thinkingBudget(odd as never), RangeError, "thinking");
   }
