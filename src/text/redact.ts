@@ -7,12 +7,10 @@
 const WINDOW = 8;
 const MARK = "[redacted]";
 const ESCAPE = /%[\da-f]{2}/iy;
-/**
- * `Bearer …` and `sk-…`. Where every letter is small it is prose or a class name ("Bearer authentication", `sk-fading-circle`), unless
- * it is long.
- */
-const SHAPES =
-  /\b((?:[Bb]earer|BEARER)\s+)(?=[\w.~+/-]*[A-Z\d]|[\w.~+/-]{20})[\w.~+/-]{8,}=*|(?<![\w-])sk-(?=[\w-]*[A-Z\d]|[a-z]{20})[\w-]{10,}/g;
+/** `Bearer …` and `sk-…`. Where every letter is small it is prose or a class name (`sk-fading-circle`), unless it is long. */
+const SHAPES = /(?:(?<![\w-])sk-|(\b[Bb](?:earer|EARER)\s+))(?=[\w.~+/-]*[A-Z\d]|[a-z]{20})[\w.~+/-]{10,}=*/g;
+/** Tells the characters of a key apart, and eight of them still are a safe integer. */
+const BASE = 97, BASE_7 = BASE ** 7;
 
 const SPACE = 32, PERCENT = 37, PLUS = 43, MINUS = 45, SLASH = 47, UNDERSCORE = 95;
 
@@ -26,17 +24,18 @@ const SPACE = 32, PERCENT = 37, PLUS = 43, MINUS = 45, SLASH = 47, UNDERSCORE = 
  * @returns The redacting function; a text with nothing to redact comes back as it is.
  */
 export function createRedactor(secrets: readonly string[]): (text: string) => string {
-  const windows = new Windows();
-  for (const secret of secrets) {
-    if (secret.length >= WINDOW) { for (const spelling of spellings(secret)) windows.scan(spelling, true); }
+  const known = new Set<number>();
+  for (const spelling of secrets.filter(({ length }) => length >= WINDOW).flatMap(spellings)) {
+    scan(spelling, (window) => known.add(window));
   }
   return function (text) {
-    const ranges = windows.scan(text, false);
     let covered = "", done = 0;
-    for (let i = 0; i < ranges.length; i += 2) {
-      covered += text.slice(done, ranges[i]) + MARK;
-      done = ranges[i + 1]!;
+    function cover(window: number, begin: number, end: number): void {
+      if (!known.has(window)) return;
+      if (begin > done || covered === "") covered += text.slice(done, begin) + MARK;
+      done = end;
     }
+    if (known.size > 0) scan(text, cover);
     return (covered + text.slice(done)).replace(SHAPES, `$1${MARK}`);
   };
 }
@@ -47,54 +46,30 @@ function spellings(secret: string): string[] {
   return [secret, bytes, btoa(bytes), btoa("0" + bytes).slice(2), btoa("00" + bytes).slice(3)];
 }
 
-/** Every eight characters in a row of the secrets, the way they compare: escapes decoded, blanks left out, base64url as base64. */
-class Windows {
-  readonly #known = new Set<string>();
-  /** By a hash of 16 bits, whether a window may be known. */
-  readonly #filter = new Uint8Array(1 << 16);
-
-  /**
-   * Reads a text once.
-   *
-   * @param learn Whether its windows become known ones.
-   * @returns Otherwise: where known windows lie, as beginnings and ends in turn.
-   */
-  scan(text: string, learn: boolean): number[] {
-    const filter = this.#filter, ranges: number[] = [];
-    if (!learn && this.#known.size === 0) return ranges;
-    const begins = new Int32Array(WINDOW), ring = new Uint16Array(WINDOW);
-    let count = 0, hash = 0;
-    for (let i = 0, end = 0; i < text.length; i = end) {
-      let c = text.charCodeAt(i);
-      end = i + 1;
-      if (c === PERCENT) {
-        ESCAPE.lastIndex = i;
-        if (ESCAPE.test(text)) {
-          end = i + 3;
-          c = parseInt(text.slice(i + 1, end), 16);
-        }
-      }
-      if (c <= SPACE) continue;
-      if (c === MINUS) c = PLUS;
-      else if (c === UNDERSCORE) c = SLASH;
-      begins[count % WINDOW] = i;
-      ring[count % WINDOW] = c;
-      count++;
-      // Four bits a character: the ninth from the end has left the 32.
-      hash = hash << 4 ^ c;
-      const slot = (hash ^ hash >>> 16) & 0xffff;
-      if (count < WINDOW || (!learn && filter[slot] === 0)) continue;
-      let window = "";
-      for (let k = count; k < count + WINDOW; k++) window += String.fromCharCode(ring[k % WINDOW]!);
-      if (learn) {
-        filter[slot] = 1;
-        this.#known.add(window);
-      } else if (this.#known.has(window)) {
-        const begin = begins[count % WINDOW]!, last = ranges.length - 1;
-        if (last > 0 && begin <= ranges[last]!) ranges[last] = end;
-        else ranges.push(begin, end);
+/**
+ * Reads a text once, the way that spellings compare: escapes decoded, blanks left out, base64url as base64.
+ *
+ * @param see Is given every eight characters in a row as one number, and where they begin and end. Two that differ have the same
+ * number only where a character is none of a key.
+ */
+function scan(text: string, see: (window: number, begin: number, end: number) => void): void {
+  const begins = new Int32Array(WINDOW);
+  let count = 0, window = 0;
+  for (let i = 0, end = 0; i < text.length; i = end) {
+    let c = text.charCodeAt(i);
+    end = i + 1;
+    if (c === PERCENT) {
+      ESCAPE.lastIndex = i;
+      if (ESCAPE.test(text)) {
+        end = i + 3;
+        c = parseInt(text.slice(i + 1, end), 16);
       }
     }
-    return ranges;
+    if (c <= SPACE) continue;
+    if (c === MINUS) c = PLUS;
+    else if (c === UNDERSCORE) c = SLASH;
+    begins[count++ % WINDOW] = i;
+    window = window % BASE_7 * BASE + c % BASE;
+    if (count >= WINDOW) see(window, begins[count % WINDOW]!, end);
   }
 }
