@@ -144,5 +144,5 @@ async function specialFetch(context: Context, options: Options, apiKey = ""): Pr
     return (await import("./dry_run.ts")).dryFetch(context, secrets);
   }
   if (options.record === undefined && options.replay === undefined) return undefined;
-  return await (await import("./recording.ts")).recordedFetch(options, apiKey);
+  return await (await import("./recording.ts")).recordedFetch(context, options, apiKey);
 }

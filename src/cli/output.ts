@@ -23,9 +23,9 @@ export class OutputFile {
   }
 
   /** @throws {CliError} `usage` or `permission`: it cannot be written. */
-  static async open(path: string): Promise<OutputFile> {
+  static open(path: string): OutputFile {
     try {
-      return new OutputFile(path, await Deno.open(path, { write: true, create: true }));
+      return new OutputFile(path, Deno.openSync(path, { write: true, create: true }));
     } catch (error) {
       throw fileError("write", path, error);
     }
@@ -36,20 +36,20 @@ export class OutputFile {
    *
    * @throws {CliError} `output`: for example the disk is full.
    */
-  async write(text: string): Promise<void> {
+  write(text: string): void {
     try {
-      if (!this.#isBegun) await this.#empty();
+      if (!this.#isBegun) this.#empty();
       this.#isBegun = true;
       const bytes = ENCODER.encode(text);
-      for (let at = 0; at < bytes.length;) at += await this.#file.write(bytes.subarray(at));
+      for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
     } catch (error) {
       throw new CliError("output", `Cannot write ${quote(this.#path)}: ${whyOf(error)}`);
     }
   }
 
-  async #empty(): Promise<void> {
+  #empty(): void {
     try {
-      await this.#file.truncate();
+      this.#file.truncateSync();
     } catch (error) {
       // EINVAL: a device or a pipe has no length. Asking what it is would take a permission to read it.
       if (!(error instanceof TypeError)) throw error;
@@ -63,7 +63,7 @@ export class OutputFile {
 }
 
 /** Writes a whole file. */
-export async function writeText(path: string, text: string): Promise<void> {
-  using file = await OutputFile.open(path);
-  await file.write(text);
+export function writeText(path: string, text: string): void {
+  using file = OutputFile.open(path);
+  file.write(text);
 }

@@ -109,13 +109,13 @@ export function dropPermissions(used: Needs, rest: Needs, keep: readonly Class[]
 /**
  * The line that runs a command with exactly its permissions.
  *
- * @param entry Address of the entry module, or path of the binary.
+ * @param entry The entry module.
  * @param args Arguments of pawl, without `--explain-permissions`.
  */
 export function explain(needs: Needs, entry: string, args: readonly string[]): string {
-  const flags = permissionFlags(needs);
-  const line = Deno.build.standalone ? [Deno.execPath(), ...args] : ["deno", "run", ...flags, entry, ...args];
-  return line.map(shellQuote).join(" ");
+  // A compiled binary has its permissions baked in; the published module takes the same ones.
+  const module = Deno.build.standalone ? "jsr:@pawl/pawl/cli" : entry;
+  return ["deno", "run", ...permissionFlags(needs), module, ...args].map(shellQuote).join(" ");
 }
 
 /** A word for a POSIX shell. */

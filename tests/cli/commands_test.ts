@@ -181,6 +181,23 @@ Deno.test("pawl run --record keeps what --replay answers from without a network"
   });
 });
 
+Deno.test("pawl run --record says when the disk is full", async () => {
+  await withEndpoint({}, async ({ url }) => {
+    const { code, stderr } = await pawlWith(["-A"], [
+      "run",
+      "--base-url",
+      `${url}/v1`,
+      "-m",
+      "scripted",
+      "--record",
+      "/dev/full",
+      "hi",
+    ]);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, 'error: output: Cannot write "/dev/full": No space left on device');
+  });
+});
+
 Deno.test("pawl run --record holds what fetch_url gets too", async () => {
   const page = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => new Response("a page"));
   const site = `127.0.0.1:${page.addr.port}`;

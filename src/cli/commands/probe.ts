@@ -43,7 +43,7 @@ export default async function (context: Context): Promise<number> {
   startDeadline(context);
   const isJson = options.json === true || (options["output-format"] ?? "text") !== "text";
   const { provider } = await openEndpoint(context, ready);
-  using output = path === undefined ? undefined : await OutputFile.open(path);
+  using output = path === undefined ? undefined : OutputFile.open(path);
   keepOnly(context, ready);
 
   if (options["tool-calling"]) {
@@ -70,7 +70,7 @@ export default async function (context: Context): Promise<number> {
     );
   }
   if (output !== undefined) {
-    await output.write(profileYaml(profile));
+    output.write(profileYaml(profile));
     terminal.note(`wrote the profile; use it with --profile ${path}`);
   }
   const failed = report.checks.find(({ status }) => status === "fail");

@@ -32,7 +32,7 @@ export default async function (context: Context): Promise<number> {
   const schema = options.schema === undefined
     ? undefined
     : await (await import("../schema.ts")).readSchema(options.schema);
-  using output = options.output === undefined ? undefined : await OutputFile.open(options.output);
+  using output = options.output === undefined ? undefined : OutputFile.open(options.output);
   const endpoint = await openEndpoint(context, ready);
   const { provider, host } = endpoint;
   const task = await openTask(context, endpoint);
@@ -64,7 +64,7 @@ export default async function (context: Context): Promise<number> {
       }),
     });
     session?.end();
-    if (output !== undefined) await output.write(endLine(answerText(result, options)));
+    output?.write(endLine(answerText(result, options)));
     renderer.result(result, { model: provider.model, ...session && { session: session.path } });
     return 0;
   } catch (error) {
