@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Endpoint, startEndpoint } from "../support/endpoint.ts";
-import { inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
+import { closedHost, inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
 
 async function withEndpoint(
   options: Parameters<typeof startEndpoint>[0],
@@ -273,7 +273,7 @@ Deno.test("pawl probe exits by what fails", async () => {
     assertEquals([alone.code, alone.stdout, lines(alone.stderr).length], [5, "", 1]);
     assertMatch(alone.stderr, /^error: no_tool_calling: /);
   });
-  const closed = await pawl(["probe", "--base-url", "http://127.0.0.1:1/v1", "-m", "x"]);
+  const closed = await pawl(["probe", "--base-url", `http://${closedHost()}/v1`, "-m", "x"]);
   assertEquals(closed.code, 4);
   assertMatch(closed.stdout, /^✗ reachable: /);
 });

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { startEndpoint } from "../support/endpoint.ts";
-import { inDirectory, lines, pawlWith } from "./pawl.ts";
+import { closedHost, inDirectory, lines, pawlWith } from "./pawl.ts";
 
 /** Arguments behind the command, exit status, and the line on standard error. */
 type Wrong = [args: string[], code: number, line: RegExp];
@@ -104,14 +104,15 @@ Deno.test("pawl tells what an endpoint does wrong in one line, with host and por
   try {
     await inDirectory(async (cwd) => {
       const at = ["--base-url", `${endpoint.url}/v1`];
+      const closed = closedHost();
       const host = endpoint.host.replaceAll(".", "\\.");
       await check([
         [
-          ["run", "--base-url", "http://127.0.0.1:1/v1", "-m", "x", "hi"],
+          ["run", "--base-url", `http://${closed}/v1`, "-m", "x", "hi"],
           4,
-          /^error: unreachable: .* \(127\.0\.0\.1:1\)\n$/,
+          /^error: unreachable: .*refused \(127\.0\.0\.1:\d+\)\n$/,
         ],
-        [["models", "--base-url", "http://127.0.0.1:1/v1"], 4, /^error: unreachable: .* \(127\.0\.0\.1:1\)\n$/],
+        [["models", "--base-url", `http://${closed}/v1`], 4, /^error: unreachable: .*refused/],
         [
           ["run", "--base-url", endpoint.url + "/nowhere", "-m", "html", "hi"],
           5,

@@ -132,6 +132,14 @@ export function lines(text: string): string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
+/** Host and port where nothing listens. */
+export function closedHost(): string {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return `127.0.0.1:${port}`;
+}
+
 /** Runs something in a directory of its own. */
 export async function inDirectory(use: (directory: string) => Promise<void>): Promise<void> {
   const directory = await Deno.realPath(await Deno.makeTempDir());
