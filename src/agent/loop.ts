@@ -7,9 +7,10 @@ import { isPawlError, type PartialReply, type PawlError } from "../model/error.t
 import type { AgentEvent, MessageCompleteEvent } from "../model/event.ts";
 import type { Usage } from "../model/message.ts";
 import type { Provider } from "../provider/provider.ts";
+import { estimateTokens } from "../provider/warnings.ts";
 import { LONGEST_DELAY_MS, race } from "./call_tool.ts";
 import type { RunResult, RunSettings } from "./options.ts";
-import { addUsage, cleanText, estimateTokens, fault, judge, textOf } from "./reply.ts";
+import { addUsage, cleanText, fault, judge, textOf } from "./reply.ts";
 import { Round } from "./round.ts";
 
 /** Conversations that a run appends to at this moment. */

@@ -63,16 +63,3 @@ export function addUsage(sum: Usage, more: Usage = {}): void {
     sum[field] = (sum[field] ?? 0) + tokens;
   }
 }
-
-/** Tokens of messages for which no usage was reported, at four characters each. */
-export function estimateTokens(messages: readonly Message[]): number {
-  let length = 0;
-  for (const { content } of messages) {
-    for (const block of content) {
-      if ("text" in block) length += block.text.length;
-      else if ("input" in block) length += block.input.length;
-      else if ("content" in block) length += block.content.length;
-    }
-  }
-  return Math.ceil(length / 4);
-}

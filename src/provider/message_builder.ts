@@ -22,8 +22,8 @@ export interface BuilderOptions {
   redact: (text: string) => string;
   /** Find leaked reasoning in text. */
   splitText: boolean;
-  /** Characters of text that were sent; asked for once, at the end. */
-  promptLength: () => number;
+  /** What is asked. */
+  sent: readonly Message[];
 }
 
 /** The {@linkcode MessageSink} of the provider. */
@@ -205,7 +205,7 @@ export class MessageBuilder implements MessageSink {
       this.violation("it says that tools are called and holds no call", true);
     }
     const message = this.#message(drafts);
-    const warnings = warningsOf(message.content, this.#info.usage, this.#options.promptLength);
+    const warnings = warningsOf(message.content, this.#info.usage, this.#options.sent);
     if (warnings.length > 0) this.#info.warnings = warnings;
     this.#blocks.events.push({ type: "message_complete", message, stopReason, ...this.#info });
     return message;

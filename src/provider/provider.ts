@@ -199,7 +199,7 @@ export function createProvider(options: ProviderOptions): Provider {
       origin: { dialect: dialect.name, model },
       redact: scrub,
       splitText: thinkTags === "auto",
-      promptLength: () => promptLength(conversation),
+      sent: conversation.messages,
     });
     const read = createReader({ connection, builder, decoder: dialect.decoder(builder), limits });
     try {
@@ -260,17 +260,6 @@ export function createProvider(options: ProviderOptions): Provider {
 
 /** Version of this package; a test holds it against deno.json. */
 export const USER_AGENT = "pawl/0.1.0";
-
-function promptLength({ messages }: Conversation): number {
-  let length = 0;
-  for (const { content } of messages) {
-    for (const block of content) {
-      if (block.type === "text") length += block.text.length;
-      else if (block.type === "tool_result") length += block.content.length;
-    }
-  }
-  return length;
-}
 
 /** Ids out of a model list: `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`. */
 function modelIds(text: string): string[] {

@@ -3,24 +3,42 @@
  * @module
  */
 import type { Warning } from "../model/event.ts";
-import type { ContentBlock, Usage } from "../model/message.ts";
+import type { ContentBlock, Message, Usage } from "../model/message.ts";
 
 /** Tool-call syntax of the usual chat templates; in text it means that the server did not parse it (quirks O-82, O-83). */
 const CALL_SYNTAX = /<tool_call\b|<function=|<invoke name=|<\|(?:tool_call|channel\|>)|<｜|\[TOOL_CALLS\]/;
-/** Text has about four characters a token; from this many on, most of the prompt cannot have been read (rule R-43). */
-const CUT_CHARACTERS_PER_TOKEN = 12;
+/** The estimate is three times what was counted: most of the prompt cannot have been read (rule R-43). */
+const CUT_FACTOR = 3;
+
+/**
+ * Tokens of messages, at four characters each.
+ *
+ * @param messages To be counted.
+ * @param withThinking Reasoning counts too; most of it is not sent again.
+ */
+export function estimateTokens(messages: readonly Message[], withThinking = true): number {
+  let length = 0;
+  for (const { content } of messages) {
+    for (const block of content) {
+      if ("text" in block) length += withThinking || block.type === "text" ? block.text.length : 0;
+      else if ("input" in block) length += block.input.length;
+      else if ("content" in block) length += block.content.length;
+    }
+  }
+  return Math.ceil(length / 4);
+}
 
 /**
  * Looks at a finished reply for what servers do silently.
  *
  * @param content Blocks of the reply.
  * @param usage As it was reported.
- * @param promptLength Characters of text that were sent; asked for only if input tokens were reported.
+ * @param sent What was sent.
  */
 export function warningsOf(
   content: readonly ContentBlock[],
   usage: Usage | undefined,
-  promptLength: () => number,
+  sent: readonly Message[],
 ): Warning[] {
   const warnings: Warning[] = [];
   if (
@@ -35,7 +53,7 @@ export function warningsOf(
   const counted = usage?.inputTokens;
   if (usage === undefined) {
     warnings.push({ kind: "usage_missing", message: "The endpoint reported no token usage" });
-  } else if (counted !== undefined && counted * CUT_CHARACTERS_PER_TOKEN < promptLength()) {
+  } else if (counted !== undefined && counted * CUT_FACTOR < estimateTokens(sent, false)) {
     warnings.push({
       kind: "context_cut",
       message: `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`,

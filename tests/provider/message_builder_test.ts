@@ -11,7 +11,7 @@ function builder(options: { limits?: Partial<Limits>; splitText?: boolean; sent?
     origin: { dialect: "toy", model: "m" },
     redact: (text) => text.replaceAll("sk-secret-0123456789", "[redacted]"),
     splitText: options.splitText ?? false,
-    promptLength: () => options.sent ?? 0,
+    sent: [{ role: "user", content: [{ type: "text", text: "x".repeat(options.sent ?? 0) }] }],
   });
 }
 

@@ -22,7 +22,7 @@ export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "
     origin: { dialect: name, model: "m-1" },
     redact: (text) => text,
     splitText: thinkTags === "auto",
-    promptLength: () => 0,
+    sent: [],
   });
   const decoder = writer.dialect.decoder(builder);
   const parser = new SseParser();
