@@ -60,7 +60,7 @@ export { anthropicMessages } from "./src/dialects/anthropic_messages.ts";
 export { Agent } from "./src/agent/agent.ts";
 export type { AgentOptions, Decision, RunResult } from "./src/agent/options.ts";
 export { run, type RunOptions } from "./src/agent/run.ts";
-export { probe, type ProbeCheck, type ProbeOptions, type ProbeReport } from "./src/agent/probe.ts";
+export { probe, type ProbeCheck, type ProbeCheckName, type ProbeOptions, type ProbeReport } from "./src/agent/probe.ts";
 export { probeToolCalling } from "./src/agent/probe_tool_calling.ts";
 export {
   advertise,

@@ -6,7 +6,9 @@ import type { ContentBlock, ImageBlock, Message, TextBlock, ToolResultBlock } fr
 
 /** The JSON form of a conversation. */
 export interface ConversationJson {
+  /** Of this form. */
   version: 1;
+  /** All messages, oldest first. */
   messages: Message[];
 }
 

@@ -5,7 +5,31 @@
 import type { Conversation } from "./conversation.ts";
 import type { Message, Usage } from "./message.ts";
 
-/** What failed. The command line maps each code to an exit status. */
+/**
+ * What failed. The command line maps each code to an exit status.
+ *
+ * | code | when |
+ * | --- | --- |
+ * | `unreachable` | no connection: refused, dns, tls, reset or other |
+ * | `timeout` | a clock of {@linkcode Limits} ran out; the text names it |
+ * | `http_status` | a status that is no success; in `status` |
+ * | `redirect` | a status from 300 to 399: none is followed |
+ * | `backend` | the endpoint reported an error inside its reply |
+ * | `malformed_stream` | what came is no reply of the dialect |
+ * | `empty_reply` | a finished reply with nothing in it |
+ * | `response_too_large` | a size of {@linkcode Limits} was exceeded; the text names it |
+ * | `unsupported_tool_call` | a call that cannot be executed |
+ * | `no_tool_calling` | the model did not call the tool of the probe |
+ * | `truncated` | the reply broke off before its end |
+ * | `output_limit` | the reply reached `maxTokens` |
+ * | `context_overflow` | the prompt does not fit into the model's context |
+ * | `iteration_limit` | no answer after `maxIterations` replies, or more than 32 calls in one |
+ * | `budget` | `maxTotalTokens` or `deadlineMs` was used up |
+ * | `no_progress` | `maxRepeats` rounds of the same calls with the same results |
+ * | `not_json`, `invalid_json` | the answer holds no JSON object, or none that fits |
+ * | `permission` | Deno refused; the text names the flag |
+ * | `invalid_skill`, `invalid_session` | a file cannot be used |
+ */
 export type PawlErrorCode =
   | "unreachable"
   | "timeout"
@@ -33,6 +57,7 @@ export type PawlErrorCode =
 export interface PartialReply {
   /** The blocks so far; open ones as far as they got. */
   message: Message;
+  /** What the endpoint reported before it failed. */
   usage?: Usage;
 }
 
@@ -79,6 +104,7 @@ const BRAND: unique symbol = Symbol.for("pawl.error") as never;
  * ```
  */
 export class PawlError extends Error {
+  /** Always `PawlError`. */
   override readonly name = "PawlError";
   /** Which failure it is. */
   readonly code: PawlErrorCode;
@@ -92,6 +118,8 @@ export class PawlError extends Error {
   declare partial?: PartialReply | PartialRun;
 
   /**
+   * Makes an error; a tool or a dialect of your own may throw it too.
+   *
    * @param code Which failure it is.
    * @param message One line; control characters become spaces, and it is cut at 300 characters.
    * @param options Status and retry advice.
@@ -118,6 +146,7 @@ function oneLine(message: string): string {
  *
  * @param error Anything caught.
  * @param code Ask for this code only.
+ * @returns Whether it is one, and of this code if one was asked for.
  */
 export function isPawlError(error: unknown, code?: PawlErrorCode): error is PawlError {
   return error instanceof Error && (error as { [BRAND]?: true })[BRAND] === true &&

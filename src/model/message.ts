@@ -9,13 +9,17 @@ export type Role = "system" | "user" | "assistant";
 
 /** Text that is part of the conversation proper. */
 export interface TextBlock {
+  /** What kind of block this is. */
   type: "text";
+  /** The text. */
   text: string;
 }
 
 /** Reasoning of the model. It is never part of the answer. */
 export interface ThinkingBlock {
+  /** What kind of block this is. */
   type: "thinking";
+  /** What the model thought; empty if the endpoint shows only a signature or an encrypted form of it. */
   text: string;
   /** Proof that an endpoint wants back, byte for byte (quirk A-06). */
   signature?: string;
@@ -29,9 +33,11 @@ export interface ThinkingBlock {
 
 /** A call that the model asks for. */
 export interface ToolUseBlock {
+  /** What kind of block this is. */
   type: "tool_use";
   /** Unique within its message. */
   id: string;
+  /** Name of the tool, as the model wrote it: perhaps of one that does not exist. */
   name: string;
   /** The raw JSON text of one object, so that 64-bit integers survive (quirk O-71); with `invalid`, whatever arrived. */
   input: string;
@@ -43,14 +49,19 @@ export interface ToolUseBlock {
 
 /** What a tool answered. */
 export interface ToolResultBlock {
+  /** What kind of block this is. */
   type: "tool_result";
+  /** `id` of the call that this answers. */
   toolUseId: string;
+  /** The answer, for the model to read. */
   content: string;
+  /** The tool failed or was not run: the model reads `error: ` in front of `content`. */
   isError?: boolean;
 }
 
 /** A picture in a user message. */
 export interface ImageBlock {
+  /** What kind of block this is. */
   type: "image";
   /** For example `image/png`. */
   mediaType: string;
@@ -60,7 +71,9 @@ export interface ImageBlock {
 
 /** A vendor block that pawl does not understand: echoed verbatim, never run (quirk A-22). */
 export interface OpaqueBlock {
+  /** What kind of block this is. */
   type: "opaque";
+  /** The block as the endpoint sent it. */
   value: unknown;
 }
 
@@ -80,7 +93,9 @@ export interface Origin {
 
 /** One turn. */
 export interface Message {
+  /** Who speaks. */
   role: Role;
+  /** What is said, in order. */
   content: ContentBlock[];
   /** Set by a provider on the replies it completes. */
   origin?: Origin;
@@ -91,9 +106,13 @@ export interface Message {
  * `inputTokens` counts all input, cached tokens included, in both dialects.
  */
 export interface Usage {
+  /** Tokens of the prompt, cached ones included. */
   inputTokens?: number;
+  /** Tokens of the reply, its reasoning included where the endpoint counts it so. */
   outputTokens?: number;
+  /** Tokens of the prompt that came out of a cache. */
   cachedInputTokens?: number;
+  /** Tokens of the reply that were reasoning. */
   reasoningTokens?: number;
 }
 

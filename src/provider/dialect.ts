@@ -28,16 +28,25 @@ export type Thinking = "low" | "medium" | "high" | { budgetTokens: number };
 
 /** Everything an encoder may look at. */
 export interface DialectRequest {
+  /** What was said so far; only to be read. */
   conversation: Conversation;
+  /** Model id as the endpoint knows it. */
   model: string;
+  /** Output tokens of the reply. */
   maxTokens: number;
+  /** Sent if set, 0 included. */
   temperature?: number | undefined;
+  /** Stop sequences. */
   stop?: readonly string[] | undefined;
+  /** How much the model may think. */
   thinking?: Thinking | undefined;
   /** Mark the prompt for caching, where the protocol has marks. */
   promptCache?: boolean | undefined;
+  /** What the model may call; checked. */
   tools: readonly Tool[];
+  /** How it may use them; absent: the endpoint's default. */
   toolChoice?: ToolChoice | undefined;
+  /** Switches for servers that differ. */
   compat: Compat;
 }
 

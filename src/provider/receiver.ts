@@ -7,7 +7,9 @@ import type { BlockType, ContentBlock, Message, Role, ToolResultBlock, ToolUseBl
 
 /** Given with the start of a call. */
 export interface BlockMeta {
+  /** Id of the call. */
   toolId: string;
+  /** Name of the tool. */
   toolName: string;
 }
 
