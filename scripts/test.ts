@@ -113,6 +113,11 @@ function everything(): Array<() => Promise<Outcome>> {
 const SUITES: Record<string, () => Promise<Outcome>> = {
   live: () => tests(["-A", "tests/live/live.ts"]),
   portable: () => tests(["-A", "tests/portable/portable.ts"]),
+  publish: () => {
+    if (activeMapFlags().length === 0) return step(["publish", "--dry-run", "--allow-dirty"]);
+    console.warn("SKIPPED: only JSR can say whether it would take the package, and it does not answer");
+    return Promise.resolve({ passed: 0, failed: 0, skipped: 1 });
+  },
   compile: async () => {
     const { deno, denort } = await fetchMatchingPair(`${ROOT}/.cache/compile`);
     return tests(["-A", "tests/compile"], { DENO_BIN: deno, DENORT_BIN: denort });
