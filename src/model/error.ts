@@ -125,7 +125,8 @@ export class PawlError extends Error {
    * @param options Status and retry advice.
    */
   constructor(code: PawlErrorCode, message: string, options: PawlErrorOptions = {}) {
-    super(oneLine(message));
+    // Whoever wrote it: it is one line.
+    super(cut(message.replace(/[\p{Cc}\u2028\u2029]+/gu, " "), 300));
     this.code = code;
     this.retryable = options.retryable ?? false;
     if (options.status !== undefined) this.status = options.status;
@@ -135,10 +136,14 @@ export class PawlError extends Error {
   }
 }
 
-function oneLine(message: string): string {
-  // deno-lint-ignore no-control-regex -- a message is one line, whoever wrote it
-  const line = message.toWellFormed().replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ");
-  return line.length <= 300 ? line : line.slice(0, 299).toWellFormed() + "…";
+/**
+ * Shortens a text, never inside a pair.
+ *
+ * @param text May hold lone surrogates; the result does not.
+ * @param max UTF-16 units of the result.
+ */
+export function cut(text: string, max: number): string {
+  return (text.length > max ? text.slice(0, max - 1) + "…" : text).toWellFormed();
 }
 
 /**

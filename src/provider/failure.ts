@@ -14,7 +14,7 @@ export function truncated(why: string): PawlError {
 export function reported(error: unknown, redact: (text: string) => string): PawlError {
   const report = readError(error);
   const said = excerpt(report.text, redact);
-  const overflow = isOverflow(report.text);
+  const overflow = isOverflow(report);
   return new PawlError(
     overflow ? "context_overflow" : "backend",
     `The endpoint broke off with an error${said && `: ${said}`}`,

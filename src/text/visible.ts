@@ -4,11 +4,10 @@
  */
 
 /**
- * C0 but line feed and tab, DEL, C1; marks that reorder, hide or break text; tag characters; lone surrogates.
- * U+200C and U+200D are not among them: Persian, Indic scripts and emoji need them.
+ * C0 but line feed and tab, C1; what reorders, hides or breaks text, as Unicode lists it; lone surrogates.
+ * U+200C, U+200D and the first variation selectors are not among them: Persian, Indic scripts and emoji need them.
  */
-export const HIDDEN: RegExp =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
+export const HIDDEN: RegExp = /[[\p{Cc}\p{Cs}\p{DI}\u2028\u2029]--[\n\t\u200c\u200d\ufe00-\ufe0f]]/gv;
 
 /** How {@linkcode visible} writes. */
 export interface VisibleOptions {

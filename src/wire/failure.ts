@@ -83,7 +83,7 @@ export interface StatusOptions {
  */
 export function statusFailure({ status, headers }: Response, body: string, options: StatusOptions): PawlError {
   const report = readError(body);
-  const isTooLong = status === 413 || status === 400 && isOverflow(`${report.code} ${report.text}`);
+  const isTooLong = status === 413 || status === 400 && isOverflow(report);
   const wish = retryWish(headers);
   const isAuth = status === 401 || status === 403;
   const cap = options.limits.maxRetryDelayMs;

@@ -202,9 +202,9 @@ Deno.test("readError and isOverflow are linear in the text", () => {
   for (const text of FLOODS.map(flood)) {
     assertQuick(text.slice(0, 20), () => {
       for (const value of [text, { error: text }, { error: { message: text, metadata: { raw: text } } }]) {
-        isOverflow(readError(value).text);
+        isOverflow(readError(value));
       }
-      isOverflow(text);
+      isOverflow({ text });
     });
   }
 });
@@ -252,9 +252,9 @@ Deno.test("isOverflow knows how servers say that the context is too small", () =
     "model_context_window_exceeded",
   ];
   for (const text of overflows) {
-    assert(isOverflow(text), text);
-    assert(isOverflow(readError({ error: { message: text } }).text), text);
-    assert(isOverflow(text.toUpperCase()) || text.includes("超"), text);
+    assert(isOverflow({ text }), text);
+    assert(isOverflow(readError({ error: { message: text } })), text);
+    assert(isOverflow({ text: text.toUpperCase() }) || text.includes("超"), text);
   }
   const others = [
     "",
@@ -272,7 +272,7 @@ Deno.test("isOverflow knows how servers say that the context is too small", () =
     "tools[0].function.name is invalid",
     "Extra inputs are not permitted",
   ];
-  for (const text of others) assert(!isOverflow(text), text);
+  for (const text of others) assert(!isOverflow({ text }), text);
 });
 
 Deno.test("isRetryable goes by status, else by the words of code and type", () => {
