@@ -3,14 +3,8 @@
  * @module
  */
 import type { Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
-import {
-  type AssistantTurn,
-  filled,
-  type History,
-  readHistory,
-  thinkingBudget,
-  type UserTurn,
-} from "../provider/history.ts";
+import type { ContentBlock } from "../model/message.ts";
+import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
 import { createDecoder, findHint, type Json } from "../provider/read.ts";
 import { MessagesReader } from "./anthropic_messages_reader.ts";
 
@@ -42,58 +36,51 @@ export const anthropicMessages: Dialect = {
   hint: findHint,
 };
 
-const CACHE_MARK = { cache_control: { type: "ephemeral" } };
-
-interface WireMessage {
-  role: string;
-  content: Json[];
-}
+/** Where the protocol wants a user turn and the user said nothing. */
+const FILLER: Turn = { role: "user", content: [{ type: "text", text: "(continue)" }] };
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { model, maxTokens, temperature, stop, toolChoice, compat, promptCache } = request;
-  const echo = compat.echoReasoning ?? "same-field";
+  const { model, maxTokens, temperature, stop, toolChoice, promptCache } = request;
   const { system, turns, tools } = readHistory(request, {
     dialect: anthropicMessages.name,
     // A signature says itself where reasoning came from; unsigned reasoning is taken only by servers that sign nothing (R-22).
-    keeps: (block, { foreign }) =>
-      !foreign && (block.type === "opaque" ||
-        (echo !== "never" && (echo === "always" || !!block.signature || block.redacted !== undefined))),
-    wireId: (id, n) => n === undefined ? id.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) : `call_${n}`,
-    unique: "conversation",
+    keeps: (block) => block.type === "opaque" || Boolean(block.signature || block.redacted),
+    ids: /^[a-zA-Z0-9_-]{1,64}$/,
     merge: true,
   });
   const budget = budgetOf(request, turns);
-  const messages: WireMessage[] = turns.map((turn) => ({
-    role: turn.role,
-    content: turn.role === "user" ? userContent(turn) : replyContent(turn, budget !== undefined),
-  }));
-  const last = turns[turns.length - 1];
-  const paused = last?.role === "assistant" && last.blocks.some(({ type }) => type === "opaque");
   // The first and the last turn are the user's (R-29, R-33), but a reply that paused goes back as it is (R-39).
-  if (turns[0]?.role !== "user") messages.unshift(filler());
-  if (last?.role === "assistant" && !paused) messages.push(filler());
+  if (turns[0]?.role !== "user") turns.unshift(FILLER);
+  const last = turns[turns.length - 1]!;
+  const paused = last.content.some(({ type }) => type === "opaque");
+  if (last.role === "assistant" && !paused) turns.push(FILLER);
+  const messages = turns.map(({ role, content }) => {
+    const calledAt = budget ? -1 : content.findIndex(({ type }) => type === "tool_use");
+    // Behind a call reasoning is allowed only while the model still thinks.
+    const sent = content.filter(({ type }, i) => type !== "thinking" || calledAt < 0 || i < calledAt);
+    return { role, content: sent.map(wireBlock) };
+  });
   const end = messages.at(-1)!.content.at(-1)!;
-  if (paused && typeof end.text === "string") end.text = end.text.trimEnd();
-  const declared: Json[] = tools.map(({ schema, ...tool }) => ({ ...tool, input_schema: schema }));
-  if (promptCache) {
-    Object.assign(declared[declared.length - 1] ?? {}, CACHE_MARK);
-    // What a reply that paused ends with goes back as it came (R-30).
-    if (!paused) Object.assign(end, CACHE_MARK);
-  }
+  const declared: Json[] | undefined = tools?.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
+  const mark = promptCache ? { cache_control: { type: "ephemeral" } } : undefined;
+  Object.assign(declared?.at(-1) ?? {}, mark);
+  // What a reply that paused ends with goes back as it came (R-30), but for blank space (R-33).
+  if (!paused) Object.assign(end, mark);
+  else if (end.type === "text") end.text = String(end.text).trimEnd();
   // JSON leaves out what is undefined.
   return {
     path: "/messages",
     body: {
       model,
       max_tokens: maxTokens,
-      system: promptCache && system ? [{ type: "text", text: system, ...CACHE_MARK }] : system || undefined,
+      system: mark && system ? [{ type: "text", text: system, ...mark }] : system || undefined,
       messages,
       stream: true,
       temperature,
       stop_sequences: filled(stop),
       thinking: budget && { type: "enabled", budget_tokens: budget },
-      tools: filled(declared),
-      tool_choice: filled(declared) && toolChoice &&
+      tools: declared,
+      tool_choice: declared && toolChoice &&
         (typeof toolChoice === "object"
           ? { type: "tool", name: toolChoice.name }
           : { type: toolChoice === "required" ? "any" : toolChoice }),
@@ -101,83 +88,48 @@ function encode(request: DialectRequest): EncodedRequest {
   };
 }
 
-function filler(): WireMessage {
-  return { role: "user", content: [{ type: "text", text: "(continue)" }] };
-}
-
 /** Tokens to think with, if any (R-15, R-31). */
 function budgetOf(
-  { thinking, maxTokens, temperature, toolChoice }: DialectRequest,
-  turns: History["turns"],
+  { thinking, maxTokens, temperature = 1, toolChoice }: DialectRequest,
+  turns: readonly Turn[],
 ): number | undefined {
   if (thinking === undefined) return undefined;
-  const budget = thinkingBudget(thinking, { min: 1024, maxTokens });
-  if ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object") {
+  const budget = thinkingBudget(thinking, 1024, maxTokens - 1);
+  if (temperature !== 1 || toolChoice === "required" || typeof toolChoice === "object") {
     throw new TypeError("Cannot use thinking with a temperature other than 1 or a toolChoice that forces a call");
   }
   // A tool loop whose reply did not begin with reasoning must go on without (R-20): it began without, or at another endpoint.
-  const reply = turns[turns.length - 2], answer = turns[turns.length - 1];
-  const inLoop = answer?.role === "user" && answer.results.length > 0 && reply?.role === "assistant";
-  return inLoop && reply.blocks.find((block) => !isBlank(block))?.type !== "thinking" ? undefined : budget;
+  const [reply, answer] = turns.slice(-2).map(({ content }) => content[0]?.type);
+  return answer === "tool_result" && reply !== "thinking" ? undefined : budget;
 }
 
-function isBlank(block: AssistantTurn["blocks"][number]): boolean {
-  return block.type === "text" && block.text.trim() === "";
-}
-
-function replyContent({ blocks }: AssistantTurn, thinks: boolean): Json[] {
-  const content: Json[] = [];
-  let called = false;
-  for (const block of blocks) {
-    if (isBlank(block)) continue;
-    switch (block.type) {
-      case "text":
-        content.push({ type: "text", text: block.text });
-        break;
-      case "thinking":
-        // Behind a call reasoning is allowed only while the model still thinks.
-        if (called && !thinks) break;
-        content.push(
-          block.redacted !== undefined
-            ? { type: "redacted_thinking", data: block.redacted }
-            : { type: "thinking", thinking: block.text, signature: block.signature ?? "" },
-        );
-        break;
-      case "tool_use":
-        called = true;
-        content.push({ ...block.extra, type: "tool_use", id: block.id, name: block.name, input: exactly(block.input) });
-        break;
-      case "opaque":
-        content.push(block.value as Json);
-    }
+function wireBlock(block: ContentBlock): Json {
+  const { type } = block;
+  switch (type) {
+    case "text":
+      return { type, text: block.text };
+    case "image":
+      return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
+    case "thinking":
+      return block.redacted === undefined
+        ? { type, thinking: block.text, signature: block.signature ?? "" }
+        : { type: "redacted_thinking", data: block.redacted };
+    case "tool_use":
+      return { ...block.extra, type, id: block.id, name: block.name, input: exactly(block.input) };
+    case "tool_result":
+      return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError || undefined };
+    case "opaque":
+      return block.value as Json;
   }
-  return content;
-}
-
-/** Results first (R-08). */
-function userContent({ results, content }: UserTurn): Json[] {
-  return [
-    ...results.map(({ id, result, isError }) => ({
-      type: "tool_result",
-      tool_use_id: id,
-      content: result,
-      is_error: isError || undefined,
-    })),
-    ...content.map((block) =>
-      block.type === "text"
-        ? { type: "text", text: block.text }
-        : { type: "image", source: { type: "base64", media_type: block.mediaType, data: block.data } }
-    ),
-  ];
 }
 
 /** Parses JSON so that it is written as it was read, 64-bit integers included, where the runtime can do that (quirk O-71). */
 function exactly(json: string): unknown {
   const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
-  if (rawJSON === undefined) return JSON.parse(json);
   return JSON.parse(
     json,
-    (_key, value, context?: { source?: string }) =>
-      typeof value === "number" && !Number.isSafeInteger(value) && context?.source ? rawJSON(context.source) : value,
+    rawJSON &&
+      ((_key, value, { source }: { source?: string } = {}) =>
+        typeof value === "number" && !Number.isSafeInteger(value) && source ? rawJSON(source) : value),
   );
 }

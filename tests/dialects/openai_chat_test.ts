@@ -155,7 +155,7 @@ Deno.test("openAiChat.encode maps ids to nine letters and digits for Mistral, ca
     results(["a:1", "z"]),
   ], { compat: { toolIds: "mistral9" } });
   const ids = messages.flatMap((m: Body) => m.tool_call_id ?? m.tool_calls?.map(({ id }: Body) => id) ?? []);
-  assertEquals(ids, ["000000001", "abcdef123", "000000001", "abcdef123", "000000002", "000000002"]);
+  assertEquals(ids, ["call10001", "abcdef123", "call10001", "abcdef123", "call10002", "call10002"]);
 });
 
 Deno.test("openAiChat.encode joins turns of one role, and parts user from tool, for strict templates", () => {

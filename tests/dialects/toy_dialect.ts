@@ -20,9 +20,7 @@ export const toyTalk: Dialect = {
 function encode(request: DialectRequest): EncodedRequest {
   const { system, turns, tools } = readHistory(request, {
     dialect: toyTalk.name,
-    keeps: ({ type }, { ours }) => type === "thinking" && ours,
-    wireId: (id, n) => n === undefined ? id : `call_${n}`,
-    unique: "turn",
+    keeps: ({ type }) => type === "thinking",
     merge: true,
   });
   return {

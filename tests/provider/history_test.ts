@@ -2,14 +2,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Conversation } from "../../src/model/conversation.ts";
 import type { ContentBlock, Message } from "../../src/model/message.ts";
-import type { DialectRequest } from "../../src/provider/dialect.ts";
-import {
-  type History,
-  type HistoryRules,
-  type Provenance,
-  readHistory,
-  thinkingBudget,
-} from "../../src/provider/history.ts";
+import type { Compat, DialectRequest } from "../../src/provider/dialect.ts";
+import { type History, type HistoryRules, readHistory, thinkingBudget } from "../../src/provider/history.ts";
 import { replied, results, said, tool, use } from "../dialects/encoding.ts";
 
 function read(
@@ -21,24 +15,24 @@ function read(
   return readHistory({ conversation, model: "m", maxTokens: 1, tools: [], compat: {}, ...options }, {
     dialect: "d",
     keeps: () => true,
-    wireId: (id, n) => n === undefined ? id : `new${n}`,
-    unique: "turn",
-    merge: false,
     ...rules,
   });
 }
 
 /** One line a turn: what a reader can take in at a glance. */
 function shown({ turns }: History): string[] {
-  return turns.map((turn) =>
-    turn.role === "user"
-      ? ["user", ...turn.results.map(({ id, result }) => `${id}=${result}`), ...turn.content.map(show)].join(" | ")
-      : ["reply", ...turn.blocks.map(show)].join(" | ")
-  );
+  return turns.map((turn) => [turn.role === "user" ? "user" : "reply", ...turn.content.map(show)].join(" | "));
 }
 
-function show(block: { type: string; text?: string; id?: string; name?: string; input?: string }): string {
-  return block.type === "tool_use" ? `${block.name}#${block.id}${block.input}` : block.text ?? block.type;
+function show(block: ContentBlock): string {
+  switch (block.type) {
+    case "tool_use":
+      return `${block.name}#${block.id}${block.input}`;
+    case "tool_result":
+      return `${block.toolUseId}=${block.content}`;
+    default:
+      return "text" in block ? block.text : block.type;
+  }
 }
 
 const HI = said("user", "hi");
@@ -74,21 +68,31 @@ Deno.test("readHistory gives results under a repeated id to the newest turn, and
     "user | hi",
     "reply | f#a{}",
     "user | a=error: no result: interrupted",
-    "reply | f#a{} | g#new1{}",
-    "user | a=1 | new1=2",
+    "reply | f#a{} | g#call10001{}",
+    "user | a=1 | call10001=2",
   ]);
 });
 
 Deno.test("readHistory keeps ids unique over the conversation where the protocol wants that", () => {
   const turn = [replied(use("a", "f")), results(["a", "x"])];
-  const history = read([HI, ...turn, ...turn, replied(use("new1", "f"))], { unique: "conversation" });
+  const history = read([HI, ...turn, ...turn, replied(use("call10001", "f"))], { ids: /./ });
   assertEquals(shown(history).slice(1), [
     "reply | f#a{}",
     "user | a=x",
-    "reply | f#new1{}",
-    "user | new1=x",
-    "reply | f#new2{}",
-    "user | new2=error: no result: interrupted",
+    "reply | f#call10001{}",
+    "user | call10001=x",
+    "reply | f#call10002{}",
+    "user | call10002=error: no result: interrupted",
+  ]);
+});
+
+Deno.test("readHistory gives ids that the protocol refuses another one, call and result together", () => {
+  const history = read([HI, replied(use("", "f"), use("a.b", "f"), use("ab", "f")), results(["a.b", "x"])], {
+    ids: /^\w+$/,
+  });
+  assertEquals(shown(history).slice(1), [
+    "reply | f#call10001{} | f#call10002{} | f#ab{}",
+    "user | call10001=error: no result: interrupted | call10002=x | ab=error: no result: interrupted",
   ]);
 });
 
@@ -105,7 +109,7 @@ Deno.test("readHistory marks errors in words, once, and says where a tool was si
 Deno.test("readHistory drops turns in which nothing is left", () => {
   const thought: ContentBlock = { type: "thinking", text: "t", signature: "s" };
   const history = read([said("user", " "), replied(thought, "\n"), replied(), HI, replied("  ", use("a", "f"))]);
-  assertEquals(shown(history).slice(0, 2), ["user | hi", "reply |    | f#a{}"]);
+  assertEquals(shown(history).slice(0, 2), ["user | hi", "reply | f#a{}"]);
 });
 
 Deno.test("readHistory joins neighbours of one role if told so", () => {
@@ -133,7 +137,7 @@ Deno.test("readHistory sends raw arguments, nothing as {}, and wraps what is no 
   const history = read([HI, replied(...inputs.map((input, i) => use(`${i}`, "f", input)))]);
   const [, reply] = history.turns;
   assert(reply?.role === "assistant");
-  assertEquals(reply.blocks.map((block) => block.type === "tool_use" && block.input), [
+  assertEquals(reply.content.map((block) => block.type === "tool_use" && block.input), [
     '{ "n": 12345678901234567890 }',
     "{}",
     "{}",
@@ -148,35 +152,35 @@ Deno.test("readHistory cuts invalid arguments without cutting a character", () =
   assertEquals(shown(history)[1], `reply | f#a{"INVALID_JSON":"${"x".repeat(999)}\ufffd"}`);
 });
 
-Deno.test("readHistory tells where reasoning comes from, and whether its turn is the running one", () => {
-  const seen: Provenance[] = [];
+Deno.test("readHistory asks about reasoning that is not foreign, and tells whether its turn is the running one", () => {
+  const seen: boolean[] = [];
   const thought: ContentBlock = { type: "thinking", text: "t" };
   const by = (dialect: string, model: string): Message => ({
     ...replied(thought, use("a", "f")),
     origin: { dialect, model },
   });
-  read([HI, by("d", "m"), HI, by("d", "m"), results(["a", "x"]), by("d", "other"), by("e", "m"), replied(thought)], {
-    keeps: (_block, from) => {
-      seen.push(from);
-      return true;
-    },
-  });
-  assertEquals(seen.map(({ ours, foreign, current }) => [ours, foreign, current].map(Number).join("")), [
-    "100",
-    "101",
-    "011",
-    "011",
-    "001",
-  ]);
+  const kept = (echoReasoning?: Compat["echoReasoning"]) => {
+    const { turns } = read(
+      [HI, by("d", "m"), HI, by("d", "m"), by("d", "other"), by("e", "m"), replied(thought, "a")],
+      { keeps: (_block, isCurrent) => Boolean(seen.push(isCurrent)) && isCurrent },
+      { compat: echoReasoning ? { echoReasoning } : {} },
+    );
+    return turns.filter(({ content }) => content[0]?.type === "thinking").length;
+  };
+  assertEquals(kept(), 1);
+  assertEquals(seen.splice(0).map(Number).join(""), "01000");
+  assertEquals(kept("always"), 3);
+  assertEquals(kept("never"), 0);
+  assertEquals(seen, []);
 });
 
 Deno.test("readHistory declares the given tools, else the called names, once each", () => {
   const called = [HI, replied(use("a", "f"), use("b", "f"), use("c", "g"))];
   const empty = { type: "object", properties: {} };
-  assertEquals(read(called).tools, [{ name: "f", schema: empty }, { name: "g", schema: empty }]);
+  assertEquals(read(called).tools, [{ name: "f", parameters: empty }, { name: "g", parameters: empty }]);
   const given = tool("h", { properties: { a: {} } });
   assertEquals(read(called, {}, { tools: [given] }).tools, [
-    { name: "h", description: "About h", schema: { type: "object", properties: { a: {} } } },
+    { name: "h", description: "About h", parameters: { type: "object", properties: { a: {} } } },
   ]);
 });
 
@@ -191,7 +195,7 @@ Deno.test("readHistory is linear in calls under one id", () => {
   const calls = Array.from({ length: 20_000 }, () => use("same", "f"));
   const history = read([HI, replied(...calls), results(...calls.map(() => ["same", "x"] as [string, string]))]);
   const last = history.turns.at(-1);
-  assert(last?.role === "user" && last.results.every(({ result }) => result === "x"));
+  assert(last?.content.length === 20_000 && last.content.every((block) => show(block).endsWith("=x")));
 });
 
 Deno.test("thinkingBudget knows levels and numbers, and nothing else", () => {

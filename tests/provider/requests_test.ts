@@ -449,7 +449,7 @@ Deno.test("R-31: a thinking budget is within its bounds, and no call is forced b
   assertEquals(budget("medium", 5000).budget_tokens, 4096);
   assertEquals(budget("high", 20000).budget_tokens, 16384);
   assertEquals(budget({ budgetTokens: 1500 }, 2000).budget_tokens, 1500);
-  assertThrows(() => budget("high", 16384), RangeError, "maxTokens");
+  assertThrows(() => budget("high", 16384), RangeError, "from 1024 to 16383");
   assertThrows(() => budget({ budgetTokens: 1000 }, 2000), RangeError, "1024");
   assertThrows(() => budget("huge", 2000), RangeError, "thinking");
   const forced = { provider: { thinking: "low" }, call: { tools: [tool("f")], toolChoice: "required" } } as const;
