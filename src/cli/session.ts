@@ -70,7 +70,7 @@ export class Session {
     checkRegular(path, options.mustExist === true);
     const file = openFile(path, { read: true, write: true, create: true, mode: 0o600 });
     try {
-      if (!file.tryLockSync(true)) {
+      if (!tryLock(file)) {
         throw new PawlError("invalid_session", `Cannot use the session "${path}": another process is using it`);
       }
       const content = readSession(readAll(file, path), path);
@@ -225,4 +225,17 @@ export class Session {
     }
     this.#size += bytes.length;
   }
+}
+
+/**
+ * Locks a file for itself. A program that is just being started holds a copy of our descriptors, and with them a lock that we have
+ * given back, until it has begun; so a lock that is taken is looked at again for a tenth of a second.
+ */
+function tryLock(file: Deno.FsFile): boolean {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 5; !file.tryLockSync(true); tries--) {
+    if (tries === 0) return false;
+    Atomics.wait(pause, 0, 0, 20);
+  }
+  return true;
 }
