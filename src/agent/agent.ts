@@ -5,8 +5,8 @@
 import type { Conversation } from "../model/conversation.ts";
 import type { AgentEvent } from "../model/event.ts";
 import type { Provider } from "../provider/provider.ts";
-import { play, type Receiver } from "../provider/receiver.ts";
-import { batchesOf, stretches } from "./loop.ts";
+import { eventsOf, play, type Receiver } from "../provider/receiver.ts";
+import { loop } from "./loop.ts";
 import { type AgentOptions, resolveOptions, type RunResult, type RunSettings } from "./options.ts";
 
 /**
@@ -77,7 +77,7 @@ export class Agent {
     options: { signal?: AbortSignal } = {},
   ): Promise<RunResult> {
     const { signal } = options;
-    return play(batchesOf(stretches(this.#provider, this.#settings, { conversation, signal })), receiver, signal);
+    return play(loop(this.#provider, this.#settings, { conversation, signal }), receiver, signal);
   }
 
   /**
@@ -89,29 +89,11 @@ export class Agent {
    * @throws {PawlError} With the work done so far in `partial`.
    * @throws {TypeError} Another run uses the conversation.
    */
-  async *stream(
+  stream(
     conversation: Conversation,
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<AgentEvent, RunResult, undefined> {
     const { signal } = options;
-    const run = stretches(this.#provider, this.#settings, { conversation, signal });
-    try {
-      for (;;) {
-        const { value, done } = await run.next();
-        if (done) return value;
-        for await (const batch of value.batches) {
-          for (const event of batch) {
-            if (event.type === "message_complete") value.accept?.(event);
-            yield event;
-            // Aborted while the caller held an event: the rest of its batch must not follow.
-            signal?.throwIfAborted();
-          }
-        }
-      }
-    } catch (error) {
-      throw await run.throw(error);
-    } finally {
-      await run.return(undefined as never);
-    }
+    return eventsOf(loop(this.#provider, this.#settings, { conversation, signal }), signal);
   }
 }

@@ -4,10 +4,14 @@
  */
 import type { ToolResultBlock, ToolUseBlock } from "../model/message.ts";
 import type { JsonSchema, Tool } from "../model/tool.ts";
+import type { Provider } from "../provider/provider.ts";
+import { race } from "../provider/receiver.ts";
 import { parseInput } from "../provider/tool_input.ts";
 
-/** Longest delay of a timer; a longer one would fire at once. */
-export const LONGEST_DELAY_MS = 2 ** 31 - 1;
+/** Starts a timer, if there is a delay; a longer one than a timer can hold would fire at once. */
+export function startTimer(ms: number | undefined, act: () => void): ReturnType<typeof setTimeout> | undefined {
+  return ms === undefined ? undefined : setTimeout(act, Math.min(ms, 2 ** 31 - 1));
+}
 
 /** What a call led to, before it is scrubbed and cut. */
 export interface Outcome {
@@ -18,22 +22,6 @@ export interface Outcome {
 /** An answer that says what went wrong; the model sees it, the run goes on. */
 export function failure(why: string): Outcome {
   return { content: `error: ${why}`, isError: true };
-}
-
-/**
- * Waits, but not beyond an abort: what never settles is abandoned, and what rejects later is not unhandled.
- *
- * @throws `signal.reason`, once `signal` is aborted.
- */
-export function race<T>(work: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    function stop(): void {
-      reject(signal.reason);
-    }
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop);
-    Promise.resolve(work).then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }
 
 /**
@@ -78,18 +66,10 @@ export function misfits(schema: JsonSchema, value: Record<string, unknown>): str
 }
 
 function isOfType(value: unknown, type: unknown): boolean {
-  const isObject = typeof value === "object" && value !== null;
-  const tests: Record<string, boolean> = {
-    null: value === null,
-    array: Array.isArray(value),
-    object: isObject && !Array.isArray(value),
-    string: typeof value === "string",
-    number: typeof value === "number",
-    integer: Number.isInteger(value),
-    boolean: typeof value === "boolean",
-  };
+  if (type === "integer") return Number.isInteger(value);
+  const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   // A type that JSON Schema does not know forbids nothing.
-  return tests[String(type)] ?? true;
+  return type === kind || !"null array object string number boolean".includes(String(type));
 }
 
 /**
@@ -104,36 +84,23 @@ export async function callTool(
   { signal, timeoutMs }: { signal: AbortSignal; timeoutMs?: number | undefined },
 ): Promise<Outcome> {
   const stop = new AbortController();
-  function forward(): void {
-    stop.abort(signal.reason);
-  }
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  signal.addEventListener("abort", forward);
+  const timer = startTimer(timeoutMs, () => {
+    stop.abort(new DOMException(`timed out after ${timeoutMs} ms`, "TimeoutError"));
+  });
   try {
-    return await race(
-      new Promise<Outcome>((resolve) => {
-        if (timeoutMs !== undefined) {
-          timer = setTimeout(() => {
-            const late = `timed out after ${timeoutMs} ms`;
-            resolve(failure(late));
-            stop.abort(new DOMException(`The tool ${late}`, "TimeoutError"));
-          }, Math.min(timeoutMs, LONGEST_DELAY_MS));
-        }
-        new Promise((done) => done(tool.run(input, { signal: stop.signal, call }))).then(
-          (value) =>
-            resolve(
-              typeof value === "string"
-                ? { content: value }
-                : failure(`the tool returned ${value === null ? value : typeof value} where text was due`),
-            ),
-          (error) => resolve(failure(describe(error))),
-        );
-      }),
-      signal,
-    );
+    const work = new Promise((done) => done(tool.run(input, { signal: stop.signal, call })));
+    const value = await race(race(work, stop.signal), signal);
+    return typeof value === "string"
+      ? { content: value }
+      : failure(`the tool returned ${value === null ? value : typeof value} where text was due`);
+  } catch (error) {
+    if (signal.aborted) {
+      stop.abort(signal.reason);
+      throw signal.reason;
+    }
+    return failure(describe(error));
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", forward);
   }
 }
 
@@ -150,14 +117,15 @@ function describe(thrown: unknown): string {
  * Makes the result block of a call.
  *
  * @param maxChars UTF-16 units; what is longer is cut in the middle, where the least is lost, with a note.
- * @param scrub Takes secrets out, before the cut could leave half of one (rule R-45).
+ * @param provider Takes secrets out, before the cut could leave half of one (rule R-45).
  */
 export function resultOf(
   call: ToolUseBlock,
   { content, isError }: Outcome,
-  { maxChars, scrub }: { maxChars: number; scrub: (text: string) => string },
+  maxChars: number,
+  provider: Provider,
 ): ToolResultBlock {
-  const text = cutMiddle(scrub(content), maxChars) || "(no output)";
+  const text = cutMiddle(provider.scrub(content), maxChars) || "(no output)";
   return { type: "tool_result", toolUseId: call.id, content: text, ...(isError && { isError }) };
 }
 
@@ -166,14 +134,7 @@ function cutMiddle(text: string, max: number): string {
   const note = `\n[${text.length - max} characters or more were cut here]\n`;
   // The note counts too, unless it would be most of what is kept.
   const keep = Math.max(max - note.length, max >> 1);
-  let head = Math.ceil(keep / 2);
-  let tail = text.length - (keep - head);
-  if (isPair(text, head)) head--;
-  if (isPair(text, tail)) tail++;
-  return text.slice(0, head) + note + text.slice(tail);
-}
-
-/** Whether a cut at `at` would part a surrogate pair. */
-function isPair(text: string, at: number): boolean {
-  return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+  const head = Math.ceil(keep / 2);
+  // What the cuts left of a pair goes too.
+  return (text.slice(0, head) + note + text.slice(text.length - keep + head)).replace(/\p{Cs}/gu, "");
 }

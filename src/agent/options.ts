@@ -3,6 +3,7 @@
  * @module
  */
 import type { Conversation } from "../model/conversation.ts";
+import { checkInteger } from "../model/limits.ts";
 import type { Message, StopReason, ToolUseBlock, Usage } from "../model/message.ts";
 import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
 import type { StreamOptions } from "../provider/provider.ts";
@@ -71,14 +72,14 @@ export interface RunResult {
   conversation: Conversation;
 }
 
-const BOUNDS = [
-  ["maxIterations", 1, 32],
-  ["maxRepeats", 2, Infinity],
-  ["maxTotalTokens", 1, Infinity],
-  ["deadlineMs", 1, Infinity],
-  ["toolTimeoutMs", 1, Infinity],
-  ["maxToolResultChars", 1, Infinity],
-] as const;
+const BOUNDS = {
+  maxIterations: [1, 32],
+  maxRepeats: [2],
+  maxTotalTokens: [1],
+  deadlineMs: [1],
+  toolTimeoutMs: [1],
+  maxToolResultChars: [1],
+} as const;
 
 /**
  * Checks the options of an agent, and snapshots its tools.
@@ -88,18 +89,14 @@ const BOUNDS = [
 export function resolveOptions(options: AgentOptions): RunSettings {
   const tools = [...options.tools ?? []];
   validateTools(tools);
-  for (const [name, least, most] of BOUNDS) checkBound(name, options[name], least, most);
-  for (const { name, timeoutMs } of tools) checkBound(`timeoutMs of the tool "${name}"`, timeoutMs, 1, Infinity);
+  for (const [name, [least, most]] of Object.entries(BOUNDS)) {
+    checkInteger(name, options[name as keyof typeof BOUNDS] ?? least, least, most);
+  }
+  for (const { name, timeoutMs = 1 } of tools) checkInteger(`timeoutMs of the tool "${name}"`, timeoutMs);
   return {
     ...options,
     tools,
     maxIterations: options.maxIterations ?? 8,
     maxToolResultChars: options.maxToolResultChars ?? 65_536,
   };
-}
-
-function checkBound(name: string, value: number | undefined, least: number, most: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
-  const range = most < Infinity ? `an integer from ${least} to ${most}` : `an integer above ${least - 1}`;
-  throw new RangeError(`Cannot use ${name} as it must be ${range}: current value is ${value}`);
 }

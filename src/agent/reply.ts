@@ -14,8 +14,8 @@ const MAX_CALLS = 32;
 const FULL_PROMPT_TOKENS = 2048;
 
 /** Makes an error of the loop. */
-export function fault(code: PawlErrorCode, message: string, retryable = false): PawlError {
-  return new PawlError(code, message, { retryable });
+export function fault(code: PawlErrorCode, why: string, retryable = false): PawlError {
+  return new PawlError(code, `Cannot go on: ${why}`, { retryable });
 }
 
 /**
@@ -32,19 +32,16 @@ export function judge(
   const isSilent = message.content.length === 0 && usage.outputTokens === 0;
   const isCut = stopReason === "max_tokens";
   if (isCut && !isSilent && rawStopReason !== "model_context_window_exceeded") {
-    return fault("output_limit", `Cannot use the reply: it was cut off at maxTokens (${maxTokens})`);
+    return fault("output_limit", `the reply was cut off at maxTokens (${maxTokens})`);
   }
-  if (!isCut) {
-    if (stopReason === "refusal") return undefined;
-    if (calls > MAX_CALLS) {
-      return fault("iteration_limit", `Cannot run the calls of the reply: there are ${calls}, the cap is ${MAX_CALLS}`);
-    }
-    if (calls > 0 || stopReason === "pause_turn") return undefined;
+  if (isCut || (isSilent && stopReason !== "refusal" && usage.inputTokens! >= FULL_PROMPT_TOKENS)) {
+    return fault("context_overflow", "the conversation fills the model's context");
   }
-  if (isCut || (isSilent && usage.inputTokens! >= FULL_PROMPT_TOKENS)) {
-    return fault("context_overflow", "Cannot go on: the conversation fills the context of the model");
+  if (calls > MAX_CALLS && stopReason !== "refusal") {
+    return fault("iteration_limit", `the reply has ${calls} calls, the cap is ${MAX_CALLS}`);
   }
-  return isAnswer ? undefined : fault("empty_reply", "Cannot use the reply: it has neither text nor calls", true);
+  if (calls > 0 || isAnswer || stopReason === "refusal" || stopReason === "pause_turn") return undefined;
+  return fault("empty_reply", "the reply has neither text nor calls", true);
 }
 
 /** The text blocks of a message, joined with nothing. */

@@ -11,7 +11,7 @@ import { play, type Receiver } from "../provider/receiver.ts";
 import { excerpt } from "../text/error_text.ts";
 import { decodeJsonObject } from "../text/json_object.ts";
 import { misfits } from "./call_tool.ts";
-import { batchesOf, stretches } from "./loop.ts";
+import { loop } from "./loop.ts";
 import { type AgentOptions, resolveOptions, type RunResult } from "./options.ts";
 import { fault } from "./reply.ts";
 
@@ -105,5 +105,5 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
   }
   const isChecked = schema !== undefined || validate !== undefined;
   const task = { conversation, signal, review: isChecked ? review : undefined };
-  return await play(batchesOf(stretches(provider, settings, task)), receiver, signal);
+  return await play(loop(provider, settings, task), receiver, signal);
 }

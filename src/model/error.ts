@@ -66,7 +66,7 @@ export interface PartialRun {
   /** Text of the last message or of the broken reply. */
   text: string;
   /** The broken reply, which is not in the conversation. */
-  message?: Message;
+  message?: Message | undefined;
   /** Valid: it can be sent again. */
   conversation: Conversation;
   /** Sum over the replies of the run. */

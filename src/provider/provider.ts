@@ -13,7 +13,7 @@ import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
 import { Exchange, type HttpRequest, readAll } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
 import { MessageBuilder } from "./message_builder.ts";
-import { play, type Receiver } from "./receiver.ts";
+import { eventsOf, play, type Receiver } from "./receiver.ts";
 import { createReader } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
 
@@ -95,10 +95,11 @@ export interface Provider {
    * Asks for one reply and tells it as it arrives. Nothing is sent before the first pull; leaving the loop closes the connection. The
    * conversation is only read.
    *
+   * @returns The generator's return value is the completed message.
    * @throws {PawlError} With `partial`: the blocks so far. All events before it are true.
    * @throws {TypeError | RangeError} At the first pull, before anything is sent: the dialect cannot express the request.
    */
-  stream(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>;
+  stream(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent, Message, undefined>;
   /** The same events, grouped as they arrived: what everything else is made of. A group is never empty. */
   batches(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent[], Message, undefined>;
   /** The same as callbacks (awl's call). Resolves to the completed message. */
@@ -232,15 +233,7 @@ export function createProvider(options: ProviderOptions): Provider {
     encode,
     batches,
     scrub,
-    async *stream(conversation, call = {}) {
-      for await (const events of batches(conversation, call)) {
-        for (const event of events) {
-          yield event;
-          // Aborted while the caller held an event: the rest of its group must not follow.
-          call.signal?.throwIfAborted();
-        }
-      }
-    },
+    stream: (conversation, call = {}) => eventsOf(batches(conversation, call), call.signal),
     streamStep: (conversation, receiver, call = {}) => play(batches(conversation, call), receiver, call.signal),
     async listModels(call = {}) {
       const { "content-type": _, ...fields } = headers;

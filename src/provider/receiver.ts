@@ -66,6 +66,25 @@ export function deliver(receiver: Receiver, event: AgentEvent): void | Promise<v
 }
 
 /**
+ * Waits, but not beyond an abort: what never settles is abandoned, and what rejects later is not unhandled.
+ *
+ * @throws `signal.reason`, once `signal` is aborted.
+ */
+export async function race<T>(work: T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  function stop(): void {
+    reject(signal?.reason);
+  }
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop);
+  try {
+    return await Promise.race([promise, work]);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+/**
  * Plays batches of events to a receiver.
  *
  * @param batches Events grouped as they arrived; closed if the receiver throws.
@@ -88,13 +107,39 @@ export async function play<T>(
         delivering = true;
         const waiting = deliver(receiver, event);
         // Awaiting nothing would still cost a turn of the event loop for each delta.
-        if (waiting !== undefined) await waiting;
+        if (typeof waiting?.then === "function") await race(waiting, signal);
         delivering = false;
       }
     }
   } catch (error) {
     await batches.return(undefined as T);
-    if (!delivering) await receiver.onError?.(error);
+    if (!delivering || error === signal?.reason) await receiver.onError?.(error);
     throw error;
+  }
+}
+
+/**
+ * The same events, one at a time.
+ *
+ * @param batches Events grouped as they arrived; closed if the caller leaves.
+ * @param signal Once aborted, nothing more is told.
+ * @returns What the generator returns.
+ */
+export async function* eventsOf<E extends AgentEvent, T>(
+  batches: AsyncGenerator<E[], T, undefined>,
+  signal?: AbortSignal,
+): AsyncGenerator<E, T, undefined> {
+  try {
+    for (;;) {
+      const { value, done } = await batches.next();
+      if (done) return value;
+      for (const event of value) {
+        yield event;
+        // Aborted while the caller held an event: the rest of its batch must not follow.
+        signal?.throwIfAborted();
+      }
+    }
+  } finally {
+    await batches.return(undefined as T);
   }
 }

@@ -9,7 +9,7 @@ const TAG = /<(\/?)(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
-const QUOTED = /^(?:(["'`])\1?|[\p{QMark}--["']]{1,2})$/v;
+const QUOTED = /^(?:(["'`])\1?|(?:(?!["'])\p{QMark}){1,2})$/u;
 
 const TAB = 9, LF = 10, CR = 13, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
 /** What a line is so far: blanks and one run of marks, which may open or close a fence; these and blanks behind them; more. */

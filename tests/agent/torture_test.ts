@@ -176,6 +176,25 @@ Deno.test("a run can be aborted at any point", async (t) => {
     }
   });
 
+  await section("runStep: while a callback never settles", async () => {
+    for (const at of events.keys()) {
+      const stage = new Stage("reply");
+      const told: unknown[] = [];
+      const receiver = receiverOf((event) => {
+        stage.events.push(event);
+        if (stage.events.length - 1 !== at) return;
+        setTimeout(() => stage.abort());
+        return new Promise(() => {});
+      }, (error) => void told.push(error));
+      const outcome = await new Agent(stage.provider, stage.options())
+        .runStep(stage.conversation, receiver, { signal: stage.controller.signal })
+        .catch((error: unknown) => error);
+      await stage.check(outcome);
+      assertStrictEquals(told[0], stage.reason);
+      points++;
+    }
+  });
+
   await section("while the endpoint is silent before an event", async () => {
     for (const [r, reply] of SCRIPT.entries()) {
       for (let hangAt = 0;; hangAt++) {
