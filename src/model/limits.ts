@@ -53,10 +53,10 @@ export const DEFAULT_LIMITS: Readonly<Limits> = Object.freeze({
  * The error of a bound that was broken: names it, its value and the option.
  *
  * @param limit Which bound.
- * @param limits The bounds in force.
+ * @param limits The bounds in force, this one at least.
  * @returns `timeout` for a clock, else `response_too_large`.
  */
-export function exceeded(limit: keyof Limits, limits: Limits): PawlError {
+export function exceeded(limit: keyof Limits, limits: Partial<Limits>): PawlError {
   const isClock = limit.endsWith("Ms");
   const unit = isClock ? " ms" : limit.endsWith("Bytes") ? " bytes" : "";
   return new PawlError(

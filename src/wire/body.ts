@@ -2,7 +2,7 @@
  * Reads a body as text.
  * @module
  */
-import { createDecode, type Decode } from "./utf8.ts";
+import { createDecode } from "./utf8.ts";
 
 const BUFFER_BYTES = 16 * 1024;
 
@@ -26,7 +26,7 @@ export class Body {
   /** Bytes that may still come; below 0 once the bound is broken. What is within the bound is handed out. */
   left: number;
   readonly #reader: Reader;
-  readonly #decode: Decode = createDecode();
+  readonly #decode = createDecode();
   #buffer: ArrayBuffer | undefined;
 
   /**
@@ -64,7 +64,8 @@ export class Body {
   take(chunk: unknown): string {
     let piece = chunk as Uint8Array<ArrayBuffer>;
     if (this.#buffer) this.#buffer = piece.buffer;
-    this.left -= piece.byteLength ?? piece.length;
+    if (piece.length === undefined) throw new TypeError("The body yields neither text nor bytes");
+    this.left -= piece.length;
     if (this.left < 0) piece = piece.slice(0, this.left);
     return this.#decode(piece);
   }

@@ -5,8 +5,14 @@
  * `error` makes an error event (quirk O-87), because dropping it turns a failure into an empty success.
  * @module
  */
-import { PawlError } from "../model/error.ts";
-import { DEFAULT_LIMITS } from "../model/limits.ts";
+import { DEFAULT_LIMITS, exceeded } from "../model/limits.ts";
+import { createDecode } from "./utf8.ts";
+
+const LF = 10;
+const SPACE = 32;
+const COLON = 58;
+/** The most frequent first. */
+const FIELDS = ["data", "event", "id", "retry", "error"];
 
 /** One dispatched event. */
 export interface SseEvent {
@@ -42,17 +48,16 @@ export interface SseOptions {
  */
 export class SseParser {
   readonly #max: number;
-  #decoder: TextDecoder | undefined;
-  #begun = false;
+  readonly #decode = createDecode();
+  /** The last piece ended in a carriage return: a line feed may still belong to it. */
   #cr = false;
   /** The unfinished line; it has no line end in it, so only new text is ever searched. */
   #rest = "";
-  /** Of the unfinished event, without the unfinished line. */
+  /** Of the unfinished event, without the unfinished line; beyond the bound for ever once it broke it. */
   #size = 0;
   #data: string | undefined;
   #type = "";
-  #id: string | undefined;
-  #retry: number | undefined;
+  readonly #sticky: Pick<SseEvent, "id" | "retry"> = {};
 
   /**
    * Starts at the begin of a stream.
@@ -72,14 +77,11 @@ export class SseParser {
    */
   feed(chunk: string | Uint8Array): SseEvent[] {
     const events: SseEvent[] = [];
-    if (this.#size > this.#max) this.#fits(0, events);
-    let text = chunk as string;
-    if (typeof chunk !== "string") {
-      const decoder = this.#decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
-      // What ends in ASCII cannot end inside a character, and decoding without keeping a state is much faster.
-      text = chunk[chunk.length - 1]! < 0x80 ? decoder.decode(chunk) : decoder.decode(chunk, { stream: true });
+    if (this.#size <= this.#max) this.#scan(this.#decode(chunk), events);
+    if (this.#size + this.#rest.length > this.#max) {
+      this.#size = Infinity;
+      if (events.length === 0) throw exceeded("maxEventBytes", { maxEventBytes: this.#max });
     }
-    if (text !== "") this.#scan(text, events);
     return events;
   }
 
@@ -90,105 +92,73 @@ export class SseParser {
    * @throws {PawlError} `response_too_large`, as {@linkcode SseParser.feed}.
    */
   flush(): SseEvent[] {
-    const events = this.feed(this.#decoder?.decode() ?? "");
-    const rest = this.#rest;
-    this.#rest = "";
-    if (rest === "" || this.#take(rest, 0, rest.length, events)) this.#end(events);
-    return events;
+    // Bytes, which end a cut character too.
+    return this.feed(new Uint8Array([LF, LF]));
   }
 
-  #scan(text: string, events: SseEvent[]): void {
-    const length = text.length;
-    let at = 0;
-    if (!this.#begun) {
-      this.#begun = true;
-      if (text.charCodeAt(0) === 0xfeff) at = 1;
-    }
-    if (this.#cr) {
+  #scan(piece: string, events: SseEvent[]): void {
+    let text = piece;
+    if (this.#cr && text !== "") {
       this.#cr = false;
-      if (text.charCodeAt(at) === 10) at++;
+      if (text.charCodeAt(0) === LF) text = text.slice(1);
     }
-    let lf = text.indexOf("\n", at);
-    let cr = text.indexOf("\r", at);
-    for (;;) {
-      const end = cr !== -1 && (cr < lf || lf === -1) ? cr : lf;
-      if (end === -1) break;
+    let lf = find(text, "\n", 0);
+    let cr = find(text, "\r", 0);
+    let at = 0;
+    for (let end; (end = Math.min(lf, cr)) < text.length;) {
       if (this.#rest !== "") {
         const line = this.#rest + text.slice(at, end);
         this.#rest = "";
-        if (!this.#take(line, 0, line.length, events)) return;
-      } else if (end === at) {
-        this.#end(events);
-      } else if (
-        // The shape of almost every event: its only data line, then the blank line.
-        this.#data === undefined && end === lf && text.charCodeAt(end + 1) === 10 && text.startsWith("data:", at) &&
-        this.#size + end - at < this.#max
-      ) {
-        this.#data = text.slice(text.charCodeAt(at + 5) === 32 ? at + 6 : at + 5, end);
-        this.#end(events);
-        lf++;
-      } else if (!this.#take(text, at, end, events)) return;
+        this.#take(line, 0, line.length);
+      } else if (end === at) this.#dispatch(events);
+      else this.#take(text, at, end);
+      if (this.#size > this.#max) return;
+      at = end + 1;
       if (end === cr) {
-        at = cr + 1;
-        if (at === length) this.#cr = true;
-        else if (at === lf) at++;
-        cr = text.indexOf("\r", at);
-      } else at = lf + 1;
-      if (lf !== -1 && lf < at) lf = text.indexOf("\n", at);
+        this.#cr = at === text.length;
+        if (lf === at) at++;
+        cr = find(text, "\r", at);
+      }
+      // A blank line behind a line is so frequent that it is not searched.
+      if (lf < at) lf = text.charCodeAt(at) === LF ? at : find(text, "\n", at);
     }
-    if (at < length) {
-      this.#rest += at === 0 ? text : text.slice(at);
-      this.#fits(this.#rest.length, events);
-    }
+    this.#rest += text.slice(at);
   }
 
-  /** Whether the unfinished event and `more` units are within the bound; if not, what came before it is handed out first. */
-  #fits(more: number, events: SseEvent[]): boolean {
-    if (this.#size + more <= this.#max) return true;
-    this.#size = Infinity;
-    this.#rest = this.#type = "";
-    this.#data = undefined;
-    if (events.length > 0) return false;
-    throw new PawlError(
-      "response_too_large",
-      `Cannot read an event: it is larger than limits.maxEventBytes (${this.#max} bytes)`,
-    );
-  }
-
-  /** Reads one line that is not blank; `false` if it breaks the bound. */
-  #take(text: string, from: number, to: number, events: SseEvent[]): boolean {
-    if (!this.#fits(to - from + 1, events)) return false;
-    this.#size += to - from + 1;
-    if (text.startsWith("event:", from)) {
-      this.#type = text.slice(text.charCodeAt(from + 6) === 32 ? from + 7 : from + 6, to);
-      return true;
+  /** Reads one line that is not blank. */
+  #take(text: string, begin: number, end: number): void {
+    this.#size += end + 1 - begin;
+    for (const field of FIELDS) {
+      if (!text.startsWith(field, begin)) continue;
+      let at = begin + field.length;
+      if (at < end && text.charCodeAt(at++) !== COLON) continue;
+      if (text.charCodeAt(at) === SPACE) at++;
+      const value = text.slice(at, end);
+      if (field === "id") {
+        if (!value.includes("\0")) this.#sticky.id = value;
+      } else if (field === "retry") {
+        if (/^\d+$/.test(value)) this.#sticky.retry = Number(value);
+      } else {
+        if (field !== "data") this.#type = field === "error" ? field : value;
+        if (field !== "event") this.#data = this.#data === undefined ? value : this.#data + "\n" + value;
+      }
+      return;
     }
-    const line = text.slice(from, to);
-    const colon = line.indexOf(":");
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1);
-    if (field === "error") this.#type = field;
-    if (field === "data" || field === "error") {
-      this.#data = this.#data === undefined ? value : this.#data + "\n" + value;
-    } else if (field === "event") this.#type = "";
-    else if (field === "id") {
-      if (!value.includes("\0")) this.#id = value;
-    } else if (field === "retry" && /^\d+$/.test(value)) this.#retry = Number(value);
-    return true;
   }
 
   /** A blank line. */
-  #end(events: SseEvent[]): void {
-    if (this.#data !== undefined) {
-      const event: SseEvent = { event: this.#type || "message", data: this.#data };
-      if (this.#id !== undefined) event.id = this.#id;
-      if (this.#retry !== undefined) event.retry = this.#retry;
-      events.push(event);
-      this.#data = undefined;
-    }
+  #dispatch(events: SseEvent[]): void {
+    if (this.#data !== undefined) events.push({ event: this.#type || "message", data: this.#data, ...this.#sticky });
+    this.#data = undefined;
     this.#type = "";
     this.#size = 0;
   }
+}
+
+/** Where a mark is; the end of the text if there is none. */
+function find(text: string, mark: string, from: number): number {
+  const at = text.indexOf(mark, from);
+  return at < 0 ? text.length : at;
 }
 
 /**
