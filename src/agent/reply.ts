@@ -38,7 +38,7 @@ export function judge(
     return fault("context_overflow", "the conversation fills the model's context");
   }
   if (calls > MAX_CALLS && stopReason !== "refusal") {
-    return fault("iteration_limit", `the reply has ${calls} calls, the cap is ${MAX_CALLS}`);
+    return fault("iteration_limit", `there are ${calls} calls, the cap is ${MAX_CALLS}`);
   }
   if (calls > 0 || isAnswer || stopReason === "refusal" || stopReason === "pause_turn") return undefined;
   return fault("empty_reply", "the reply has neither text nor calls", true);

@@ -2,7 +2,7 @@
  * The conversation: an ordered list of messages, and nothing of any protocol.
  * @module
  */
-import type { ContentBlock, ImageBlock, Message, TextBlock, ToolResultBlock } from "./message.ts";
+import type { ContentBlock, ImageBlock, Message, Role, TextBlock, ToolResultBlock } from "./message.ts";
 
 /** The JSON form of a conversation. */
 export interface ConversationJson {
@@ -12,15 +12,15 @@ export interface ConversationJson {
   messages: Message[];
 }
 
-/** Block types with the fields that must be strings. A map, since a type may be named like something every object inherits. */
-const BLOCK_STRINGS = new Map<unknown, readonly string[]>([
-  ["text", ["text"]],
-  ["thinking", ["text"]],
-  ["tool_use", ["id", "name", "input"]],
-  ["tool_result", ["toolUseId", "content"]],
-  ["image", ["mediaType", "data"]],
-  ["opaque", []],
-]);
+/** Block types with the fields that must be strings. */
+const BLOCK_STRINGS = {
+  text: "text",
+  thinking: "text",
+  tool_use: "id name input",
+  tool_result: "toolUseId content",
+  image: "mediaType data",
+  opaque: "type",
+};
 
 /**
  * Messages in order. A provider only reads it; an agent appends to it.
@@ -38,7 +38,7 @@ const BLOCK_STRINGS = new Map<unknown, readonly string[]>([
  * ```
  */
 export class Conversation {
-  readonly #messages: Message[] = [];
+  #messages: Message[] = [];
 
   /** All messages, oldest first. */
   get messages(): readonly Message[] {
@@ -47,27 +47,30 @@ export class Conversation {
 
   /** Appends a system text. Providers put all system texts first, wherever they stand. */
   addSystemMessage(text: string): void {
-    this.#messages.push({ role: "system", content: [{ type: "text", text }] });
+    this.#add("system", text);
   }
 
   /** Appends what the user says: a text, or text and image blocks. */
   addUserMessage(content: string | readonly (TextBlock | ImageBlock)[]): void {
-    this.#messages.push({
-      role: "user",
-      content: typeof content === "string" ? [{ type: "text", text: content }] : [...content],
-    });
+    this.#add("user", content);
   }
 
   /** Appends a reply: its blocks, or the message that a provider completed, with its origin. */
   addAssistantMessage(reply: readonly ContentBlock[] | Message): void {
-    this.#messages.push(
-      "content" in reply ? { ...reply, role: "assistant" } : { role: "assistant", content: [...reply] },
-    );
+    if ("content" in reply) this.#messages.push({ ...reply, role: "assistant" });
+    else this.#add("assistant", reply);
   }
 
   /** Appends the answers to the calls of the reply before, as one user message. */
   addToolResults(results: readonly ToolResultBlock[]): void {
-    this.#messages.push({ role: "user", content: [...results] });
+    this.#add("user", results);
+  }
+
+  #add(role: Role, content: string | readonly ContentBlock[]): void {
+    this.#messages.push({
+      role,
+      content: typeof content === "string" ? [{ type: "text", text: content }] : [...content],
+    });
   }
 
   /** The JSON form: plain data that {@linkcode Conversation.fromJSON} reads back. */
@@ -86,11 +89,10 @@ export class Conversation {
     if (version !== 1 || !Array.isArray(messages)) {
       throw new TypeError("Cannot read the conversation: it is no object with version 1 and messages");
     }
+    const wrong = messages.findIndex((message) => !isMessage(message));
+    if (wrong >= 0) throw new TypeError(`Cannot read the conversation: messages[${wrong}] is no message`);
     const conversation = new Conversation();
-    for (const [i, message] of messages.entries()) {
-      if (!isMessage(message)) throw new TypeError(`Cannot read the conversation: messages[${i}] is no message`);
-      conversation.#messages.push(message);
-    }
+    conversation.#messages = [...messages];
     return conversation;
   }
 }
@@ -98,9 +100,10 @@ export class Conversation {
 /** Tells whether parsed JSON is a {@linkcode Message}: a known role, known blocks, strings where strings belong. */
 export function isMessage(value: unknown): value is Message {
   const { role, content } = (value ?? {}) as Record<string, unknown>;
-  return (role === "system" || role === "user" || role === "assistant") && Array.isArray(content) &&
-    content.every((block: Record<string, unknown> | null) => {
-      const strings = BLOCK_STRINGS.get(block?.type);
-      return strings !== undefined && strings.every((key) => typeof block?.[key] === "string");
-    });
+  return ["system", "user", "assistant"].includes(role as Role) && Array.isArray(content) &&
+    content.every((block) =>
+      // A type may be named like something that every object inherits.
+      Object.hasOwn(BLOCK_STRINGS, block?.type) &&
+      BLOCK_STRINGS[block.type as ContentBlock["type"]].split(" ").every((key) => typeof block[key] === "string")
+    );
 }

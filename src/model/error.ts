@@ -80,11 +80,11 @@ export interface PartialRun {
 /** Fields of a {@linkcode PawlError} beside code and message. */
 export interface PawlErrorOptions {
   /** HTTP status, if the endpoint answered with one. */
-  status?: number;
+  status?: number | undefined;
   /** The same request may succeed later. Default `false`. */
-  retryable?: boolean;
+  retryable?: boolean | undefined;
   /** How long the endpoint asked to wait. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
 }
 
 const BRAND: unique symbol = Symbol.for("pawl.error") as never;
@@ -131,8 +131,7 @@ export class PawlError extends Error {
     this.retryable = options.retryable ?? false;
     if (options.status !== undefined) this.status = options.status;
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
-    Object.defineProperty(this, BRAND, { value: true });
-    Object.defineProperty(this, "partial", { value: undefined, writable: true, configurable: true });
+    Object.defineProperties(this, { [BRAND]: { value: true }, partial: { writable: true } });
   }
 }
 

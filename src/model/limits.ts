@@ -35,12 +35,12 @@ export interface Limits {
 
 /** The defaults of {@linkcode Limits}. */
 export const DEFAULT_LIMITS: Readonly<Limits> = Object.freeze({
-  maxResponseBytes: 16 * 1024 * 1024,
-  maxJsonBytes: 1024 * 1024,
-  maxEventBytes: 4 * 1024 * 1024,
-  maxErrorBytes: 8 * 1024,
+  maxResponseBytes: 2 ** 24,
+  maxJsonBytes: 2 ** 20,
+  maxEventBytes: 2 ** 22,
+  maxErrorBytes: 8192,
   maxBlocks: 1024,
-  maxToolInputBytes: 1024 * 1024,
+  maxToolInputBytes: 2 ** 20,
   maxJsonDepth: 128,
   maxRetryDelayMs: 60_000,
   headersTimeoutMs: 600_000,
@@ -57,12 +57,12 @@ export const DEFAULT_LIMITS: Readonly<Limits> = Object.freeze({
  * @returns `timeout` for a clock, else `response_too_large`.
  */
 export function exceeded(limit: keyof Limits, limits: Partial<Limits>): PawlError {
-  const isClock = limit.endsWith("Ms");
-  const unit = isClock ? " ms" : limit.endsWith("Bytes") ? " bytes" : "";
+  const retryable = limit.endsWith("Ms");
+  const unit = retryable ? " ms" : limit.endsWith("Bytes") ? " bytes" : "";
   return new PawlError(
-    isClock ? "timeout" : "response_too_large",
+    retryable ? "timeout" : "response_too_large",
     `Cannot read the reply: it exceeds limits.${limit} (${limits[limit]}${unit})`,
-    { retryable: isClock },
+    { retryable },
   );
 }
 
@@ -75,10 +75,7 @@ export function exceeded(limit: keyof Limits, limits: Partial<Limits>): PawlErro
 export function resolveLimits(limits: Partial<Limits> = {}): Limits {
   const resolved = { ...DEFAULT_LIMITS };
   for (const name of Object.keys(resolved) as (keyof Limits)[]) {
-    const value = limits[name];
-    if (value === undefined) continue;
-    checkInteger(`limits.${name}`, value);
-    resolved[name] = value;
+    resolved[name] = checkInteger(`limits.${name}`, limits[name] === undefined ? resolved[name] : limits[name]);
   }
   return resolved;
 }
@@ -93,8 +90,9 @@ export function resolveLimits(limits: Partial<Limits> = {}): Limits {
  * @returns The value.
  * @throws {RangeError} It is no integer of that range.
  */
-export function checkInteger(name: string, value: number, least = 1, most = Infinity): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  const range = most < Infinity ? `from ${least} to ${most}` : `above ${least - 1}`;
-  throw new RangeError(`Cannot use ${name} as it must be an integer ${range}: current value is ${value}`);
+export function checkInteger(name: string, value: number, least = 1, most: number = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new RangeError(
+    `Cannot use ${name} as it must be an integer from ${least} to ${most}: current value is ${value}`,
+  );
 }

@@ -48,15 +48,16 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export function validateTools(tools: readonly Tool[]): void {
   const seen = new Set<string>();
   for (const { name, description, inputSchema, run } of tools) {
-    const fault = typeof name !== "string" || !NAME.test(name)
-      ? "its name must match [a-zA-Z0-9_-]{1,64}"
+    const isNamed = typeof name === "string" && NAME.test(name);
+    const fault = !isNamed
+      ? `its name must match ${NAME.source}`
       : seen.has(name)
-      ? "its name is taken by another tool"
-      : typeof description !== "string" || description.trim() === ""
+      ? "its name is taken"
+      : !description?.trim()
       ? "its description is blank"
       : typeof run !== "function"
       ? "its run is no function"
-      : typeof inputSchema !== "object" || inputSchema === null || (inputSchema.type ?? "object") !== "object"
+      : Object(inputSchema) !== inputSchema || (inputSchema.type ?? "object") !== "object"
       ? "its inputSchema is no JSON Schema of type object"
       : undefined;
     if (fault) throw new TypeError(`Cannot use the tool ${JSON.stringify(String(name).slice(0, 64))}: ${fault}`);
