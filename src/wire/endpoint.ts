@@ -3,9 +3,6 @@
  * @module
  */
 
-/** They belong to the connection. */
-const RESERVED = ["host", "content-length", "connection"];
-
 /**
  * Checks an API key.
  *
@@ -14,9 +11,7 @@ const RESERVED = ["host", "content-length", "connection"];
  * @throws {TypeError} It is empty, or holds something else than visible ASCII; the text does not hold it.
  */
 export function checkKey(key: string): string {
-  if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new TypeError("Cannot use the API key as it must be visible ASCII without blanks and line ends");
-  }
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError("Cannot use the API key as it must be visible ASCII");
   return key;
 }
 
@@ -31,11 +26,10 @@ export function checkKey(key: string): string {
 export function resolveBaseUrl(baseUrl: string, completePath: (path: string) => string): string {
   const text = baseUrl.trim();
   // The platform's own error quotes the whole URL, and its parser drops line ends and takes other schemes.
-  if (!/^https?:\/\/[^\s?#]+$/i.test(text) || !URL.canParse(text)) {
-    throw new TypeError("Cannot use the base URL as it must be an http or https URL without query and fragment");
+  if (!/^https?:\/\/[^\s?#@/\\]+(\/[^\s?#]*)?$/i.test(text) || !URL.canParse(text)) {
+    throw new TypeError("Cannot use the base URL as it must be http(s) without user, query and fragment");
   }
-  const { origin, pathname, username, password } = new URL(text);
-  if (username !== "" || password !== "") throw new TypeError("Cannot use the base URL as it holds a user or password");
+  const { origin, pathname } = new URL(text);
   return origin + completePath(pathname.replace(/\/+$/, ""));
 }
 
@@ -47,14 +41,19 @@ export function resolveBaseUrl(baseUrl: string, completePath: (path: string) => 
  * @throws {TypeError} A name or value is not allowed in HTTP, or the name belongs to the connection; the text holds no value.
  */
 export function mergeHeaders(own: Record<string, string>, extra: Record<string, string>): Record<string, string> {
-  for (const [name, value] of Object.entries(extra)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw new TypeError("Cannot use a header field as its name is no token");
-    if (RESERVED.includes(name.toLowerCase())) throw new TypeError(`Cannot set the header field "${name}"`);
-    if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw new TypeError(`Cannot use the header field "${name}" as its value is not allowed in HTTP`);
-    }
-  }
   return Object.fromEntries(
-    [own, extra].flatMap(Object.entries<string>).map(([name, value]) => [name.toLowerCase(), value]),
+    [own, extra].flatMap(Object.entries<string>).map(([name, value]) => {
+      // What is no name may be a whole field, with its value.
+      const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
+      if (
+        !isName || /^(host|content-length|connection)$/i.test(name) ||
+        typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+      ) {
+        throw new TypeError(
+          `Cannot set the header field ${isName ? `"${name}" ` : ""}as its name or value is not allowed`,
+        );
+      }
+      return [name.toLowerCase(), value];
+    }),
   );
 }

@@ -11,17 +11,19 @@ import { retryWish, shouldRetry } from "./retry.ts";
 /** By what Deno, Node and Bun say. */
 const CONNECTION_FAILURES: [pattern: RegExp, words: string][] = [
   [/refused/i, "connection refused"],
-  [/dns|lookup|ENOTFOUND|EAI_/i, "dns lookup failed"],
-  [/tls|ssl|cert|handshake|corrupt message/i, "tls handshake failed"],
-  [/reset|closed|broken pipe|EPIPE|UND_ERR_SOCKET|hang up/i, "connection reset"],
+  [/dns|lookup|ENOTFOUND|EAI_/i, "dns failure"],
+  [/tls|ssl|cert|corrupt message/i, "tls failure"],
+  [/reset|closed|pipe|hang up/i, "connection reset"],
+  [/^/, "other failure"],
 ];
 
 /** Codes and texts of an error and its causes, without URLs: a host may be called `tls.example`. */
 function describe(error: unknown): string {
   let text = "";
-  for (let depth = 0; depth < 4 && error instanceof Error; depth++) {
-    text += ` ${error.message} ${(error as { code?: unknown }).code ?? ""}`;
-    error = error.cause;
+  let link = error;
+  for (let depth = 0; depth < 4 && link instanceof Error; depth++) {
+    text += `${link.message} ${(link as { code?: unknown }).code} `;
+    link = link.cause;
   }
   return text.replace(/\S*:\/\/\S*/g, "");
 }
@@ -39,7 +41,7 @@ export function connectionFailure(error: unknown, url: string): PawlError {
     return new PawlError("permission", `Cannot reach the endpoint: Deno needs --allow-net=${host}`);
   }
   const text = describe(error);
-  const words = CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))?.[1] ?? "other network failure";
+  const [, words] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))!;
   return new PawlError("unreachable", `Cannot reach the endpoint: ${words}`, { retryable: true });
 }
 
@@ -51,18 +53,8 @@ export function connectionFailure(error: unknown, url: string): PawlError {
  */
 export function bodyFailure(error: unknown, encoded: boolean): PawlError {
   return encoded && /invalid|incorrect|corrupt|crc|brotli error|Z_DATA/i.test(describe(error))
-    ? new PawlError("malformed_stream", "Cannot read the reply: it is not encoded as its content-encoding says")
-    : new PawlError("truncated", "Cannot read the reply: the connection broke before its end", { retryable: true });
-}
-
-/** A status from 300 to 399. Where it leads is not told: there may be a key in it. */
-export function redirected(status: number): PawlError {
-  return new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status });
-}
-
-/** A reply that breaks the rules of HTTP, cleaned. */
-export function unreadable(why: string): PawlError {
-  return new PawlError("malformed_stream", `Cannot read the reply: ${why}`);
+    ? new PawlError("malformed_stream", "Cannot read the reply: its content-encoding is broken")
+    : new PawlError("truncated", "Cannot read the reply: the connection broke", { retryable: true });
 }
 
 /** How an HTTP error is told. */
@@ -84,23 +76,20 @@ export interface StatusOptions {
 export function statusFailure({ status, headers }: Response, body: string, options: StatusOptions): PawlError {
   const report = readError(body);
   const isTooLong = status === 413 || status === 400 && isOverflow(report);
-  const wish = retryWish(headers);
   const isAuth = status === 401 || status === 403;
+  const wish = retryWish(headers);
   const cap = options.limits.maxRetryDelayMs;
-  let text = "Cannot get a reply: ";
-  if (isTooLong) text += "the conversation does not fit the context, ";
-  text += `HTTP status ${status}`;
-  if (isAuth) text += ", the endpoint refused the key";
-  if (wish !== undefined && wish > cap) {
-    text += `, it asks to wait ${wish} ms, longer than limits.maxRetryDelayMs (${cap} ms)`;
-  }
-  const hint = options.hint?.(status, report.text);
-  if (hint) text += `, ${hint}`;
+  const why = [
+    `HTTP status ${status}`,
+    isTooLong && "the conversation does not fit the context",
+    isAuth && "the endpoint refused the key",
+    wish > cap && `it asks to wait ${wish} ms, limits.maxRetryDelayMs is ${cap} ms`,
+    options.hint?.(status, report.text),
+  ].filter(Boolean).join(", ");
   const quote = isAuth ? "" : excerpt(report.text, options.redact);
-  if (quote) text += `: "${quote}"`;
-  return new PawlError(isTooLong ? "context_overflow" : "http_status", text, {
-    status,
-    retryable: !isTooLong && shouldRetry(status, headers),
-    ...(wish !== undefined && { retryAfterMs: wish }),
-  });
+  return new PawlError(
+    isTooLong ? "context_overflow" : "http_status",
+    `Cannot get a reply: ${why}${quote && `: "${quote}"`}`,
+    { status, retryable: !isTooLong && shouldRetry(status, headers), retryAfterMs: wish || undefined },
+  );
 }

@@ -2,20 +2,12 @@
  * One request and the body of its reply, with everything that may go wrong in between.
  * @module
  */
-import { isPawlError, type PawlError, type PawlErrorCode } from "../model/error.ts";
+import { isPawlError, PawlError, type PawlErrorCode } from "../model/error.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import { visible } from "../text/visible.ts";
 import { Body } from "./body.ts";
 import { type Clocks, createClocks } from "./clocks.ts";
-import {
-  bodyFailure,
-  connectionFailure,
-  redirected,
-  statusFailure,
-  type StatusOptions,
-  unreadable,
-} from "./failure.ts";
-import { retryDelay } from "./retry.ts";
+import { bodyFailure, connectionFailure, statusFailure, type StatusOptions } from "./failure.ts";
 
 /** A request, final and validated. */
 export interface HttpRequest {
@@ -133,12 +125,18 @@ export class Exchange {
     this.#body = body;
     if (!ok) {
       // A browser does not tell the status of a redirect.
-      if (status < 400) throw this.#fail(redirected(status));
+      if (status < 400) {
+        // Where it leads is not told: there may be a key in it.
+        throw this.#fail(new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status }));
+      }
       const text = isKnown ? await beginning(body) : "";
       signal.throwIfAborted();
       return this.#again(statusFailure(response, text, this.#options));
     }
-    if (!isKnown) throw this.#fail(unreadable("its content-encoding is " + this.#clean(this.#encoding, 40)));
+    if (!isKnown) {
+      const name = this.#clean(this.#encoding, 40);
+      throw this.#fail(new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${name}"`));
+    }
     this.contentType = this.#clean(headers.get("content-type") ?? "", 80);
     this.#clocks.head();
     return undefined;
@@ -214,13 +212,14 @@ export class Exchange {
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** The repetition of a request that failed, if there may be one. */
+  /** The repetition of a request that failed, if there may be one; never sooner than after 250 ms unless the cap is shorter. */
   #again(error: PawlError): RetryNotice {
-    const cap = this.limits.maxRetryDelayMs;
-    const { code, status, retryAfterMs: wish = 0 } = error;
-    if (!error.retryable || this.#repetitions >= this.#options.maxRetries || wish > cap) throw this.#fail(error);
-    const delayMs = retryDelay(this.#repetitions++, wish, cap);
-    return { attempt: this.#repetitions, delayMs, code, ...(status !== undefined && { status }) };
+    const { code, status, retryable, retryAfterMs = 0 } = error;
+    const { limits: { maxRetryDelayMs: cap }, maxRetries } = this.#options;
+    if (!retryable || this.#repetitions >= maxRetries || retryAfterMs > cap) throw this.#fail(error);
+    const attempt = ++this.#repetitions;
+    const delayMs = Math.max(retryAfterMs, Math.min(cap, Math.ceil(250 + Math.random() * 250 * 2 ** attempt)));
+    return { attempt, delayMs, code, ...(status !== undefined && { status }) };
   }
 
   /** Waits for the endpoint. */
