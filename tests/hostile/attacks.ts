@@ -130,14 +130,18 @@ const BOMBS: Record<string, (mib: number) => Uint8Array> = {
 };
 const made = new Map<string, Uint8Array>();
 
+/** A bomb, made once: that takes a second. */
+export function bombOf(encoding: string, mib: number): Uint8Array {
+  const key = `${encoding} ${mib}`;
+  if (!made.has(key)) made.set(key, BOMBS[encoding]!(mib));
+  return made.get(key)!;
+}
+
 function bomb(encoding: string): Attack {
   return {
     does: `64 MiB in a few bytes of ${encoding}`,
-    answer({ scale }) {
-      const key = `${encoding} ${scale(64)}`;
-      if (!made.has(key)) made.set(key, BOMBS[encoding]!(scale(64)));
-      return whole(200, "text/event-stream", made.get(key)!, { "content-encoding": encoding });
-    },
+    answer: ({ scale }) =>
+      whole(200, "text/event-stream", bombOf(encoding, scale(64)), { "content-encoding": encoding }),
   };
 }
 
