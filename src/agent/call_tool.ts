@@ -2,9 +2,9 @@
  * One call: what stands against it, the tool's run, and the answer.
  * @module
  */
-import type { ToolResultBlock, ToolUseBlock } from "../model/message.ts";
+import { quote } from "../model/error.ts";
+import type { ToolUseBlock } from "../model/message.ts";
 import type { JsonSchema, Tool } from "../model/tool.ts";
-import type { Provider } from "../provider/provider.ts";
 import { race } from "../provider/receiver.ts";
 import { parseInput } from "../provider/tool_input.ts";
 
@@ -34,10 +34,8 @@ export function checkCall(
   tools: ReadonlyMap<string, Tool>,
 ): { tool: Tool; input: Record<string, unknown> } | string {
   const tool = tools.get(call.name);
-  if (tool === undefined) {
-    // The name is the model's: a megabyte of it must not go back.
-    const name = JSON.stringify(call.name.slice(0, 64).toWellFormed());
-    return `unknown tool ${name}, the tools are: ${[...tools.keys()].join(", ") || "none"}`;
+  if (!tool) {
+    return `unknown tool ${quote(call.name)}, the tools are: ${[...tools.keys()].join(", ") || "none"}`;
   }
   if (call.invalid) return "invalid input: the arguments are not one JSON object";
   const input = parseInput(call);
@@ -52,13 +50,11 @@ export function checkCall(
  */
 export function misfits(schema: JsonSchema, value: Record<string, unknown>): string[] {
   const { required, properties } = schema;
-  const misses: string[] = [];
-  for (const name of Array.isArray(required) ? required : []) {
-    if (!Object.hasOwn(value, name)) misses.push(`${JSON.stringify(name)} is missing`);
-  }
+  const misses = (Array.isArray(required) ? required : [])
+    .filter((name) => !Object.hasOwn(value, name)).map((name) => `${JSON.stringify(name)} is missing`);
   for (const [name, property] of Object.entries(properties ?? {})) {
-    const types = [(property as JsonSchema | null)?.type ?? []].flat();
-    if (Object.hasOwn(value, name) && types.length > 0 && !types.some((type) => isOfType(value[name], type))) {
+    const types = [(property as JsonSchema | null)?.type ?? "any"].flat();
+    if (Object.hasOwn(value, name) && !types.some((type) => isOfType(value[name], type))) {
       misses.push(`${JSON.stringify(name)} must be of type ${types.join(" or ")}`);
     }
   }
@@ -114,22 +110,11 @@ function describe(thrown: unknown): string {
 }
 
 /**
- * Makes the result block of a call.
+ * Cuts a text in the middle, where the least is lost, with a note.
  *
- * @param maxChars UTF-16 units; what is longer is cut in the middle, where the least is lost, with a note.
- * @param provider Takes secrets out, before the cut could leave half of one (rule R-45).
+ * @param max UTF-16 units of the result.
  */
-export function resultOf(
-  call: ToolUseBlock,
-  { content, isError }: Outcome,
-  maxChars: number,
-  provider: Provider,
-): ToolResultBlock {
-  const text = cutMiddle(provider.scrub(content), maxChars) || "(no output)";
-  return { type: "tool_result", toolUseId: call.id, content: text, ...(isError && { isError }) };
-}
-
-function cutMiddle(text: string, max: number): string {
+export function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const note = `\n[${text.length - max} characters or more were cut here]\n`;
   // The note counts too, unless it would be most of what is kept.

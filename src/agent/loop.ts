@@ -9,12 +9,17 @@ import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import type { Provider } from "../provider/provider.ts";
 import { race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
-import { callTool, checkCall, failure, resultOf, startTimer } from "./call_tool.ts";
+import { callTool, checkCall, cutMiddle, failure, type Outcome, startTimer } from "./call_tool.ts";
 import type { RunResult, RunSettings } from "./options.ts";
-import { addUsage, cleanText, fault, judge, textOf } from "./reply.ts";
+import { addUsage, cleanText, fault, textOf } from "./reply.ts";
 
 /** Conversations that a run appends to at this moment. */
 const IN_USE = new WeakSet<Conversation>();
+
+/** More calls in one reply are refused whole: rounds are bounded, and so is the work of one round (rig). */
+const MAX_CALLS = 32;
+/** The smallest prompt that can fill a context of today; below it a reply of no tokens is just empty (quirk O-42). */
+const FULL_PROMPT_TOKENS = 2048;
 
 /** What is run. */
 export interface Task {
@@ -66,26 +71,43 @@ export async function* loop(
   outer?.addEventListener("abort", forward);
   const timer = startTimer(deadlineMs, expire);
 
-  /** Takes a completed message over, unless it amounts to an error. */
-  function accept(reply: MessageCompleteEvent, sent: Conversation): PawlError | undefined {
-    const { message } = reply;
+  /**
+   * Takes a completed message over, unless it amounts to an error. The order of the checks is the contract's: length, refusal, calls,
+   * pause, end.
+   */
+  function accept({ message, stopReason, ...told }: MessageCompleteEvent, sent: Conversation): PawlError | undefined {
+    const { inputTokens, outputTokens } = told.usage ?? {};
     const asked = message.content.filter((block) => block.type === "tool_use");
     iterations++;
-    addUsage(usage, reply.usage);
-    spent += reply.usage?.inputTokens ?? estimateTokens(sent.messages);
-    spent += reply.usage?.outputTokens ?? estimateTokens([message]);
+    addUsage(usage, told.usage);
+    spent += (inputTokens ?? estimateTokens(sent.messages)) + (outputTokens ?? estimateTokens([message]));
     text = paused + textOf(message);
-    const error = judge(reply, {
-      calls: asked.length,
-      isAnswer: toolCalls > 0 || cleanText(provider, text) !== "",
-      maxTokens: call.maxTokens ?? provider.maxTokens,
-    });
-    if (error) error.partial = { message };
-    else {
-      conversation.addAssistantMessage(message);
-      calls = asked;
+    const isCut = stopReason === "max_tokens";
+    const isSilent = message.content.length === 0 && outputTokens === 0;
+    if (isCut && !isSilent && told.rawStopReason !== "model_context_window_exceeded") {
+      return fault("output_limit", `the reply was cut off at maxTokens (${call.maxTokens ?? provider.maxTokens})`);
     }
-    return error;
+    if (stopReason !== "refusal") {
+      if (isCut || (isSilent && inputTokens! >= FULL_PROMPT_TOKENS)) {
+        return fault("context_overflow", "the conversation fills the model's context");
+      }
+      if (asked.length > MAX_CALLS) {
+        return fault("iteration_limit", `there are ${asked.length} calls, the cap is ${MAX_CALLS}`);
+      }
+      // Once a tool has run, nothing more to say is an answer (quirk A-23).
+      if (asked.length + toolCalls === 0 && stopReason !== "pause_turn" && cleanText(provider, text) === "") {
+        return fault("empty_reply", "the reply has neither text nor calls", true);
+      }
+    }
+    conversation.addAssistantMessage(message);
+    calls = asked;
+    return undefined;
+  }
+
+  function resultOf({ id }: ToolUseBlock, outcome: Outcome): ToolResultBlock {
+    // Secrets go before the cut could leave half of one (rule R-45).
+    const content = cutMiddle(provider.scrub(outcome.content), settings.maxToolResultChars) || "(no output)";
+    return { type: "tool_result", toolUseId: id, ...outcome, content };
   }
 
   /** Answers the calls in order. A tool that fails is an answer; what `decide` throws ends the run. */
@@ -93,16 +115,15 @@ export async function* loop(
     for (const call of calls) {
       let ready = isRefused ? "not run: the reply is a refusal" : checkCall(call, tools);
       if (decide && typeof ready !== "string") ready = denial(await race(decide(call, { signal }), signal)) ?? ready;
-      let outcome;
-      if (typeof ready === "string") outcome = failure(ready);
-      else {
+      let outcome = failure(ready as string);
+      if (typeof ready !== "string") {
         yield [{ type: "tool_start", call }];
         signal.throwIfAborted();
         isRunning = true;
         toolCalls++;
         outcome = await callTool(ready, call, { signal, timeoutMs: ready.tool.timeoutMs ?? settings.toolTimeoutMs });
       }
-      const result = resultOf(call, outcome, settings.maxToolResultChars, provider);
+      const result = resultOf(call, outcome);
       results.push(result);
       isRunning = false;
       yield [{ type: "tool_result", call, result }];
@@ -111,10 +132,10 @@ export async function* loop(
 
   /** Gives the conversation all results; a call that has none yet gets the truth about it. */
   function settle(): void {
-    for (const { id } of calls.slice(results.length)) {
+    for (const call of calls.slice(results.length)) {
       const why = isRunning ? "interrupted while running, it may have taken effect" : "not run: interrupted";
       isRunning = false;
-      results.push({ type: "tool_result", toolUseId: id, ...failure(why) });
+      results.push(resultOf(call, failure(why)));
     }
     if (calls.length > 0) conversation.addToolResults(results);
     calls = [];
@@ -141,25 +162,23 @@ export async function* loop(
 
       let reply: MessageCompleteEvent | undefined;
       let error: PawlError | undefined;
-      for await (
-        const batch of provider.batches(sent, { ...call, signal, toolChoice: isForced ? toolChoice : undefined })
-      ) {
+      const options = { ...call, signal, toolChoice: isForced ? toolChoice : undefined };
+      for await (const batch of provider.batches(sent, options)) {
         const last = batch[batch.length - 1];
         if (last?.type !== "message_complete") yield batch;
         else {
           if (batch.length > 1) yield batch.slice(0, -1);
-          reply = last;
-          error = accept(last, sent);
+          error = accept(reply = last, sent);
           yield [last];
         }
       }
       signal.throwIfAborted();
-      if (error) throw error;
       if (!reply) throw fault("truncated", "the reply has no end", true);
       const { message, stopReason } = reply;
+      if (error) throw Object.assign(error, { partial: { message } });
       const isRefused = stopReason === "refusal";
       const goesOn = !isRefused && (calls.length > 0 || stopReason === "pause_turn");
-      paused = goesOn && calls.length === 0 ? text : "";
+      paused = "";
       if (calls.length > 0) {
         yield* answer(isRefused);
         const seen = JSON.stringify(calls.map(({ name, input }, i) => [name, input, results[i]?.content]));
@@ -169,7 +188,7 @@ export async function* loop(
         if (repeats === maxRepeats) {
           throw fault("no_progress", `maxRepeats (${maxRepeats}) rounds had the same calls and results`);
         }
-      }
+      } else if (goesOn) paused = text;
       if (goesOn) continue;
       const result: RunResult = { ...soFar(text), stopReason, message };
       const question = review && await race(review(result), signal);
@@ -197,7 +216,7 @@ export async function* loop(
 
 /** Why a call may not run. Only a plain yes allows: `decide` is the caller's code and may return anything. */
 function denial(decision: unknown): string | undefined {
-  const { allow, reason } = (decision ?? {}) as { allow?: unknown; reason?: unknown };
+  const { allow, reason } = Object(decision);
   if (allow === true) return undefined;
   return typeof reason === "string" && reason !== "" ? `denied: ${reason}` : "denied";
 }

@@ -145,6 +145,11 @@ export function cut(text: string, max: number): string {
   return (text.length > max ? text.slice(0, max - 1) + "…" : text).toWellFormed();
 }
 
+/** A name in an error, whoever gave it. */
+export function quote(name: unknown): string {
+  return JSON.stringify(cut(String(name), 64));
+}
+
 /**
  * Tells whether something caught is a {@linkcode PawlError}, also one made by another copy of the package.
  *

@@ -2,6 +2,7 @@
  * Tools: what a model may call.
  * @module
  */
+import { quote } from "./error.ts";
 import type { ToolUseBlock } from "./message.ts";
 
 /** A JSON Schema of type `object`. */
@@ -60,7 +61,7 @@ export function validateTools(tools: readonly Tool[]): void {
       : Object(inputSchema) !== inputSchema || (inputSchema.type ?? "object") !== "object"
       ? "its inputSchema is no JSON Schema of type object"
       : undefined;
-    if (fault) throw new TypeError(`Cannot use the tool ${JSON.stringify(String(name).slice(0, 64))}: ${fault}`);
+    if (fault) throw new TypeError(`Cannot use the tool ${quote(name)}: ${fault}`);
     seen.add(name);
   }
 }

@@ -36,7 +36,7 @@ Deno.test("an unknown tool is answered with the names of the tools, its own name
   );
   assertEquals(unknown?.content, 'error: unknown tool "c", the tools are: a, b');
   assertEquals(unknown?.isError, true);
-  assertEquals(huge?.content, `error: unknown tool "${"x".repeat(64)}", the tools are: a, b`);
+  assertEquals(huge?.content, `error: unknown tool "${"x".repeat(63)}…", the tools are: a, b`);
   assertEquals(hostile?.content, 'error: unknown tool "\\u001b[31m\\"\ufffd", the tools are: a, b');
   const [none] = await answers(calls(["c"]), {});
   assertEquals(none?.content, 'error: unknown tool "c", the tools are: none');
