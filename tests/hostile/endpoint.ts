@@ -102,6 +102,11 @@ export class HostileEndpoint implements AsyncDisposable {
     return hostOf(this.#listeners[0]!);
   }
 
+  /** The other origin, as `127.0.0.1:PORT`. */
+  get elsewhere(): string {
+    return hostOf(this.#listeners[1]!);
+  }
+
   /** The base URL for an attack, as a user of the dialect would write it. */
   baseUrl(attack: string, dialect: string): string {
     return `http://${this.host}/${attack}${dialect === "openai_chat" ? "/v1" : ""}`;
@@ -161,7 +166,7 @@ export class HostileEndpoint implements AsyncDisposable {
       tool: body?.tools?.[0]?.function?.name ?? body?.tools?.[0]?.name ?? "noop",
       key: headers["x-api-key"] ?? headers.authorization?.replace(/^Bearer /, "") ?? "",
       path,
-      elsewhere: hostOf(this.#listeners[1]!),
+      elsewhere: this.elsewhere,
       body,
     };
     const answer = elsewhere ? says(asked, "I have your conversation") : await attack?.answer(asked) ?? notFound(name);
