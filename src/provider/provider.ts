@@ -10,7 +10,7 @@ import type { Message } from "../model/message.ts";
 import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
 import { createRedactor } from "../text/redact.ts";
 import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
-import { Exchange, type HttpRequest, readAll } from "../wire/http.ts";
+import { createExchange, type Exchange, type HttpRequest, readAll } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
 import { MessageBuilder } from "./message_builder.ts";
 import { eventsOf, play, type Receiver } from "./receiver.ts";
@@ -160,7 +160,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const scrub = createRedactor([key ?? "", ...Object.values(extraHeaders)]);
 
   function exchange(request: HttpRequest, call: StreamOptions): Exchange {
-    return new Exchange(request, {
+    return createExchange(request, {
       limits,
       maxRetries: checkInteger("maxRetries", call.maxRetries ?? maxRetries, 0),
       redact: scrub,

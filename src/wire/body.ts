@@ -23,7 +23,7 @@ interface Reader {
  * Deno each is a view on a buffer of 64 KiB.
  */
 export class Body {
-  /** Bytes that may still come; below 0 once the bound is broken. What is within the bound is handed out. */
+  /** Bytes that may still come; not 0 or more once the bound is broken. What is within the bound is handed out. */
   left: number;
   readonly #reader: Reader;
   readonly #decode = createDecode();
@@ -56,17 +56,12 @@ export class Body {
     return this.#reader.read(this.#buffer && new Uint8Array(this.#buffer));
   }
 
-  /**
-   * Decodes a chunk.
-   *
-   * @throws {TypeError} The stream yields neither text nor bytes.
-   */
+  /** Decodes a chunk. One that is neither text nor bytes breaks the bound, for its size is no number, or throws a `TypeError`. */
   take(chunk: unknown): string {
     let piece = chunk as Uint8Array<ArrayBuffer>;
     if (this.#buffer) this.#buffer = piece.buffer;
-    if (piece.length === undefined) throw new TypeError("The body yields neither text nor bytes");
     this.left -= piece.length;
-    if (this.left < 0) piece = piece.slice(0, this.left);
+    if (!(this.left >= 0)) piece = piece.slice(0, this.left);
     return this.#decode(piece);
   }
 

@@ -3,7 +3,13 @@
  * @module
  */
 import { type Limits, resolveLimits } from "../../src/model/limits.ts";
-import { Exchange, type ExchangeOptions, type HttpRequest, type RetryNotice } from "../../src/wire/http.ts";
+import {
+  createExchange,
+  type Exchange,
+  type ExchangeOptions,
+  type HttpRequest,
+  type RetryNotice,
+} from "../../src/wire/http.ts";
 
 export const KEY = "sk-test-SECRET-0123456789";
 
@@ -21,7 +27,7 @@ export function exchangeWith(url: string, { limits, ...options }: Settings = {})
     },
     body: "{}",
   };
-  return new Exchange(request, {
+  return createExchange(request, {
     limits: resolveLimits({ maxRetryDelayMs: 20, ...limits }),
     maxRetries: 0,
     redact: (text) => text.replaceAll(KEY, "[redacted]"),

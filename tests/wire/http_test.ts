@@ -80,7 +80,8 @@ Deno.test("Exchange.read: takes text and bytes from a mocked fetch, and nothing 
   assertEquals((await outcomeOf(exchangeWith("http://x", { fetch: fetchOf(chunks) }))).text, "data: x€y\n\n");
   for (const chunk of [{}, [97], 1, new ArrayBuffer(3), new DataView(bytes.buffer)]) {
     const { error } = await outcomeOf(exchangeWith("http://x", { fetch: fetchOf([chunk]) }));
-    assert(isPawlError(error, "truncated"));
+    assert(isPawlError(error), String(error));
+    assertEquals(error.code, chunk instanceof ArrayBuffer ? "response_too_large" : "truncated");
   }
 });
 

@@ -58,7 +58,7 @@ Deno.test("scriptedFetch: keeps chunk borders, and makes byte streams unless tol
 });
 
 Deno.test("scriptedFetch: fails as connections and bodies do", async () => {
-  for (const failure of ["connection refused", "dns failure", "tls handshake failed", "connection reset"]) {
+  for (const failure of ["connection refused", "dns failure", "tls failure", "connection reset"]) {
     const { error } = await outcomeOf(exchangeWith(URL_, { fetch: scriptedFetch([{ failure }]) }));
     assertEquals([error.code, error.message], ["unreachable", `Cannot reach the endpoint: ${failure}`]);
   }
