@@ -41,7 +41,7 @@ export function resolveBaseUrl(baseUrl: string, completePath: (path: string) => 
  * @throws {TypeError} A name or value is not allowed in HTTP, or the name belongs to the connection; the text holds no value.
  */
 export function mergeHeaders(own: Record<string, string>, extra: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(
+  const headers = Object.fromEntries(
     [own, extra].flatMap(Object.entries<string>).map(([name, value]) => {
       // What is no name may be a whole field, with its value.
       const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
@@ -56,4 +56,6 @@ export function mergeHeaders(own: Record<string, string>, extra: Record<string, 
       return [name.toLowerCase(), value];
     }),
   );
+  // Whoever prints a request must not print its key; Deno, Node and Bun ask here.
+  return Object.defineProperty(headers, Symbol.for("nodejs.util.inspect.custom"), { value: () => "[redacted]" });
 }
