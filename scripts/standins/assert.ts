@@ -69,6 +69,13 @@ function sameElements(a: object, b: object, seen: Map<object, object>): boolean 
   return undefined;
 }
 
+/** Own keys. Of the hidden ones only names: an error's message is hidden, but a symbol may be a mere hook. */
+function comparedKeys(value: object): PropertyKey[] {
+  return Reflect.ownKeys(value).filter((key) =>
+    typeof key === "string" || Object.prototype.propertyIsEnumerable.call(value, key)
+  );
+}
+
 function compare(a: unknown, b: unknown, seen: Map<object, object>): boolean {
   if (a === b || Object.is(a, b)) return true;
   if (!isObject(a) || !isObject(b) || !sameKind(a, b)) return false;
@@ -76,8 +83,7 @@ function compare(a: unknown, b: unknown, seen: Map<object, object>): boolean {
   seen.set(a, b);
   const verdict = sameElements(a, b, seen);
   if (verdict !== undefined) return verdict;
-  // Own keys, symbols and hidden ones included: an error's message is hidden.
-  const [keys, others] = [Reflect.ownKeys(a), Reflect.ownKeys(b)];
+  const [keys, others] = [comparedKeys(a), comparedKeys(b)];
   return keys.length === others.length &&
     keys.every((key) => Object.hasOwn(b, key) && compare(Reflect.get(a, key), Reflect.get(b, key), seen));
 }
