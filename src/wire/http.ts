@@ -4,7 +4,7 @@
  */
 import { isPawlError, PawlError, type PawlErrorCode } from "../model/error.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
-import { visible } from "../text/visible.ts";
+import { excerpt } from "../text/error_text.ts";
 import { Body } from "./body.ts";
 import { createClocks } from "./clocks.ts";
 import { bodyFailure, connectionFailure, statusFailure, type StatusOptions } from "./failure.ts";
@@ -47,7 +47,7 @@ export interface RetryNotice {
 export interface Exchange {
   /** The bounds. */
   readonly limits: Limits;
-  /** What the reply says that it is, made visible, at most 80 characters. */
+  /** What the reply says that it is, as an excerpt. */
   readonly contentType: string;
 
   /**
@@ -100,7 +100,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   const { signal } = controller;
   let attempt = 0;
   let encoding = "";
-  let body: Body | undefined;
+  let body!: Body;
 
   const failed = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => {
@@ -143,14 +143,11 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   function again(error: PawlError): RetryNotice {
     const { code, status, retryable, retryAfterMs = 0 } = error;
     const cap = limits.maxRetryDelayMs;
+    signal.throwIfAborted();
     if (!retryable || attempt >= maxRetries || retryAfterMs > cap) fail(error);
     attempt++;
     const delayMs = Math.max(retryAfterMs, Math.min(cap, Math.ceil(250 + Math.random() * 250 * 2 ** attempt)));
     return { attempt, delayMs, code, ...(status !== undefined && { status }) };
-  }
-
-  function clean(text: string | null, length: number): string {
-    return redact(visible(text ?? "")).slice(0, length);
   }
 
   const exchange = {
@@ -171,7 +168,6 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
           return reply;
         }));
       } catch (error) {
-        signal.throwIfAborted();
         return again(isPawlError(error) ? fail(error) : connectionFailure(error, url));
       }
       const { status, headers, ok } = response;
@@ -183,15 +179,13 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
         if (status < 400) {
           fail(new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status }));
         }
-        const text = isKnown ? await beginning(body) : "";
-        signal.throwIfAborted();
-        return again(statusFailure(response, text, options));
+        return again(statusFailure(response, isKnown ? await beginning(body) : "", options));
       }
       if (!isKnown) {
-        const name = clean(encoding, 40);
-        fail(new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${name}"`));
+        const said = excerpt(encoding, redact);
+        fail(new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${said}"`));
       }
-      exchange.contentType = clean(headers.get("content-type"), 80);
+      exchange.contentType = excerpt(headers.get("content-type") ?? "", redact);
       clocks.head();
       return undefined;
     },
@@ -206,14 +200,12 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
     },
 
     async read(): Promise<string | undefined> {
-      signal.throwIfAborted();
-      if (!body) return undefined;
       clocks.begin();
       try {
         const { done, value } = await body.next();
+        // A failure gives up the body, and so ends its reads.
         signal.throwIfAborted();
         if (done) {
-          body = undefined;
           release();
           return undefined;
         }

@@ -12,14 +12,13 @@ import { isRetryableStatus } from "../text/error_text.ts";
  */
 export function retryWish(headers: Headers): number {
   const after = headers.get("retry-after") ?? "";
-  const wish = decimal(headers.get("retry-after-ms") ?? "") || 1000 * decimal(after) ||
-    Math.ceil(Date.parse(after) - Date.now()) || 0;
-  return Math.min(Math.max(0, wish), Number.MAX_SAFE_INTEGER);
+  const wish = decimal(headers.get("retry-after-ms") ?? "") || 1000 * decimal(after) || Date.parse(after) - Date.now();
+  return Math.min(Math.max(0, Math.ceil(wish || 0)), Number.MAX_SAFE_INTEGER);
 }
 
 /** `Number` would take `0x10` and `1e3` as well. */
 function decimal(text: string): number {
-  return /^[\d.]+$/.test(text) ? Math.ceil(Number(text)) : 0;
+  return /^[\d.]+$/.test(text) ? Number(text) : 0;
 }
 
 /**
