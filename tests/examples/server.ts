@@ -18,13 +18,15 @@ const provider = createProvider({
   ]),
 });
 
-/** Server-sent events, as `new EventSource(url)` reads them. */
+/** Server-sent events, as `new EventSource(url)` reads them; the page closes it at `done` and `failed`, or the browser asks again. */
 async function* answer(question: string, signal: AbortSignal): AsyncGenerator<string> {
   const conversation = new Conversation();
   conversation.addUserMessage(question);
+  let isText = false;
   try {
     for await (const event of provider.stream(conversation, { signal })) {
-      if (event.type === "content_delta") yield `data: ${JSON.stringify(event.delta)}\n\n`;
+      if (event.type === "block_start") isText = event.blockType === "text"; // and not what the model thinks
+      if (event.type === "content_delta" && isText) yield `data: ${JSON.stringify(event.delta)}\n\n`;
       if (event.type === "message_complete") yield `event: done\ndata: ${event.stopReason}\n\n`;
     }
   } catch (error) {
@@ -40,7 +42,6 @@ function handler(request: Request): Response {
   const left = new AbortController();
   const events = answer(question, left.signal);
   const body = new ReadableStream<string>({
-    // Nothing is asked before the browser reads.
     async pull(controller) {
       const { value, done } = await events.next();
       if (done) controller.close();
