@@ -31,14 +31,12 @@ const conversation = new Conversation();
 conversation.addUserMessage("How cold is it in Oslo?");
 
 const seen: string[] = [];
-for await (const event of agent.stream(conversation)) {
-  if (event.type === "tool_start") seen.push(`${event.call.name} ${event.call.input}`);
-  if (event.type === "tool_result") seen.push(event.result.content);
-  if (event.type === "message_complete" && event.stopReason === "end_turn") {
-    seen.push(event.message.content.length + " block");
-  }
-}
-assertEquals(seen, ['temperature {"city":"Oslo"}', "4", "1 block"]);
+const { text } = await agent.runStep(conversation, {
+  onToolStart: ({ name, input }) => void seen.push(`${name} ${input}`),
+  onToolResult: (_call, { content }) => void seen.push(content),
+});
+assertEquals(text, "It is 4 °C in Oslo.");
+assertEquals(seen, ['temperature {"city":"Oslo"}', "4"]);
 
 // The conversation holds the call and its result, so that it can go on.
 assertEquals(conversation.messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
