@@ -34,12 +34,12 @@ const FRAME = /(?<![^\n])(?:(?:data|error): ?|[^\n]*\n?)/g;
 const MARKUP = /\x1b\[[\d;?]*[a-z]|<(?:!|html|head|body)[^]*|<[a-z/][^<>]*>/gi;
 const URLS = /\b[a-z][\w+.-]{0,20}:\/\/[^\s"<>]*/gi;
 
-/** OpenAI, Azure, vLLM, SGLang, llama.cpp, LM Studio, Ollama, Mistral, DeepSeek, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen. */
+/** By what OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Mistral, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen say. */
 const OVERFLOW = new RegExp(
-  "context[ _-]?(?:length|window|size|limit)|max(?:imum)? (?:prompt|input|model|sequence) (?:length|tokens|limit)|" +
-    "(?:prompt|input|messages|conversation)\\b[^.:]{0,60}(?:exceed|too (?:long|large)|longer than)|" +
-    "reduce (?:the (?:length|size) of|your prompt)|exceed\\w* (?:the |model )*token limit|token limit exceeded|" +
-    "too many (?:input |prompt )?tokens|`inputs` (?:tokens|must)|range of input length|超长",
+  "context[ _-]?(?:length|window|size|limit)|" +
+    "(?:prompt|input|messages|conversation)\\b[^.:]{0,60}(?:exceed|too (?:long|large)|longer|length)|" +
+    "reduce (?:the|your) (?:length|size|prompt)|model token limit|token limit exceeded|" +
+    "too many (?:input |prompt )?tokens|`inputs` (?:tokens|must)|超长",
   "i",
 );
 /** The same words with a time are a rate limit. */

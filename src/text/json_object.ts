@@ -8,21 +8,11 @@ import { stripReasoning } from "./reasoning.ts";
 /** Go's limit, and so rig's: what nests deeper is no JSON. */
 const MAX_DEPTH = 10_000;
 const ARRAY = -1;
+const SPACE = 32;
+const BLANKS = /[ \n\r\t]*/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-const ESCAPE = /["\\/bfnrt]|u[\da-fA-F]{4}/y;
-
-const TAB = 9,
-  LF = 10,
-  CR = 13,
-  SPACE = 32,
-  QUOTE = 34,
-  COMMA = 44,
-  COLON = 58,
-  OPEN = 123,
-  CLOSE = 125,
-  OPEN_ARRAY = 91,
-  CLOSE_ARRAY = 93,
-  BACKSLASH = 92;
+/** A piece of a string. */
+const PIECE = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 /**
  * Reads the JSON object that a model was asked for, with rig's exact results: reasoning is stripped; then, from left to right, an
@@ -43,113 +33,84 @@ const TAB = 9,
  * ```
  */
 export function decodeJsonObject(text: string): Record<string, unknown> {
-  const reply = stripReasoning(text);
-  if (!reply.includes("{")) throw new PawlError("not_json", 'Cannot read the reply as JSON: it holds no "{"');
-  const walk = new Walk(reply);
-  let from = 0, to = 0;
-  for (let i = 0; i < reply.length; i++) {
-    if (reply.charCodeAt(i) !== OPEN) continue;
-    const end = walk.endOf(i);
-    if (end < 0) continue;
+  // The last character fits nowhere: every walk ends at it, so that none looks beyond the text, which would be slow.
+  const reply = stripReasoning(text) + "\0";
+  /** By beginning: where the object ends, −1 if it is dead or open, 0 if no walk has met it. */
+  const ends = new Int32Array(reply.length);
+  /** A stack, never emptied: where the open objects and arrays begin, and how deep their content nests; below them something. */
+  const begins = [ARRAY], depths = [0];
+
+  /**
+   * Walks the JSON grammar. Every object that begins on a walk gets its end noted: where the walk dies all open ones die, as a walk
+   * from their own `{` would die there too.
+   *
+   * Only a `{` inside a string of a dead walk still needs a walk of its own, and no character is walked more than twice: of two walks
+   * over one place the later began in a string of the earlier, so there the one is inside a string where the other is not (outside
+   * strings a backslash kills), and a third would have to differ from both.
+   */
+  function walk(at: number): void {
+    let i = at, top = 0;
+    /** The container has just begun, so that it may end here; a value is wanted, in an object with a key before it. */
+    let fresh = false, wanted = true;
+    do {
+      i = skipBlanks(reply, i);
+      const isObject = begins[top]! >= 0;
+      if (reply[i] === (isObject ? "}" : "]") && (fresh || !wanted)) {
+        const depth = depths[top]! + 1;
+        i++;
+        if (isObject && depth <= MAX_DEPTH) ends[begins[top]!] = i;
+        depths[--top] = Math.max(depths[top]!, depth);
+        fresh = wanted = false;
+      } else if (!wanted) {
+        if (reply[i] !== ",") return;
+        i++;
+        wanted = true;
+      } else {
+        if (isObject) {
+          if (reply[i] !== '"') return;
+          i = skipBlanks(reply, skipString(reply, i));
+          if (reply[i] !== ":") return;
+          i = skipBlanks(reply, i + 1);
+        }
+        const c = reply[i];
+        fresh = c === "{" || c === "[";
+        if (fresh) {
+          if (c === "{") ends[i] = -1;
+          begins[++top] = c === "{" ? i : ARRAY;
+          depths[top] = 0;
+          i++;
+        } else {
+          i = c === '"' ? skipString(reply, i) : skip(SCALAR, reply, i);
+          if (i === 0) return;
+          wanted = false;
+        }
+      }
+    } while (top > 0);
+  }
+
+  let from = 0, to = 0, i = reply.indexOf("{");
+  if (i < 0) throw new PawlError("not_json", 'Cannot read the reply as JSON: it holds no "{"');
+  for (let end; i >= 0; i = reply.indexOf("{", Math.max(end, i + 1))) {
+    if (ends[i] === 0) walk(i);
+    end = ends[i]!;
     if (end - i > to - from) {
       from = i;
       to = end;
     }
-    i = end - 1;
   }
   if (to === 0) throw new PawlError("invalid_json", "Cannot read the reply as JSON: no object in it is valid");
   return JSON.parse(reply.slice(from, to));
 }
 
-/**
- * Walks the JSON grammar. Every object that begins on a walk gets its end noted: where the walk dies all open ones die, as a walk from
- * their own `{` would die there too.
- *
- * Only a `{` inside a string of a dead walk still needs a walk of its own, and no character is walked more than twice: of two walks
- * over one place the later began in a string of the earlier, so there the one is inside a string where the other is not (outside
- * strings a backslash kills), and a third would have to differ from both.
- */
-class Walk {
-  readonly #text: string;
-  /** By beginning: where the object ends, −1 if it is dead or open, 0 if no walk has met it. */
-  readonly #ends: Int32Array;
-  /** A stack, never emptied: where the open objects and arrays begin, and how deep their content nests. */
-  readonly #begins: number[] = [];
-  readonly #depths: number[] = [];
-
-  constructor(text: string) {
-    // It fits nowhere: every walk ends at it, so that none looks beyond the text, which would be slow.
-    this.#text = text + "\0";
-    this.#ends = new Int32Array(text.length);
-  }
-
-  /** @returns Where the object that begins at `at` ends, −1 if none does. */
-  endOf(at: number): number {
-    if (this.#ends[at] === 0) this.#walk(at);
-    return this.#ends[at]!;
-  }
-
-  #walk(at: number): void {
-    const text = this.#text, ends = this.#ends, begins = this.#begins, depths = this.#depths;
-    let i = at, top = -1, isObject = false;
-    /** The container has just begun, so that it may end here; a value is wanted, in an object with a key before it. */
-    let fresh = false, wanted = true;
-    do {
-      i = skipBlanks(text, i);
-      let c = text.charCodeAt(i);
-      if (c === (isObject ? CLOSE : CLOSE_ARRAY) && (fresh || !wanted)) {
-        const depth = depths[top]! + 1;
-        i++;
-        if (isObject && depth <= MAX_DEPTH) ends[begins[top]!] = i;
-        if (--top >= 0) {
-          isObject = begins[top]! >= 0;
-          if (depths[top]! < depth) depths[top] = depth;
-        }
-        fresh = wanted = false;
-      } else if (!wanted) {
-        if (c !== COMMA) return;
-        i++;
-        wanted = true;
-      } else {
-        if (isObject) {
-          if (c !== QUOTE) return;
-          i = skipBlanks(text, skipString(text, i));
-          if (text.charCodeAt(i) !== COLON) return;
-          i = skipBlanks(text, i + 1);
-          c = text.charCodeAt(i);
-        }
-        if (c === OPEN || c === OPEN_ARRAY) {
-          fresh = true;
-          isObject = c === OPEN;
-          if (isObject) ends[i] = -1;
-          begins[++top] = isObject ? i : ARRAY;
-          depths[top] = 0;
-          i++;
-        } else {
-          const end = c === QUOTE ? skipString(text, i) : skip(SCALAR, text, i);
-          if (end <= i) return;
-          i = end;
-          fresh = wanted = false;
-        }
-      }
-    } while (top >= 0);
-  }
-}
-
 function skipBlanks(text: string, at: number): number {
-  for (;; at++) {
-    const c = text.charCodeAt(at);
-    if (c !== SPACE && c !== LF && c !== CR && c !== TAB) return at;
-  }
+  return text.charCodeAt(at) > SPACE ? at : skip(BLANKS, text, at);
 }
 
 /** @returns Where the string that begins at `at` ends; the end of the text, where nothing fits, if it does not. */
 function skipString(text: string, at: number): number {
-  for (let i = at + 1;; i++) {
-    const c = text.charCodeAt(i);
-    if (c === QUOTE) return i + 1;
-    if (c < SPACE || (c === BACKSLASH && (i = skip(ESCAPE, text, i + 1) - 1) < 0)) return text.length - 1;
-  }
+  let i = at + 1;
+  for (let next; (next = skip(PIECE, text, i)) > 0;) i = next;
+  return text[i] === '"' ? i + 1 : text.length - 1;
 }
 
 /** @returns Where the match at `at` ends, 0 if there is none. */

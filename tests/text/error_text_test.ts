@@ -271,6 +271,11 @@ Deno.test("isOverflow knows how servers say that the context is too small", () =
     "model 'syn:7b' not found",
     "tools[0].function.name is invalid",
     "Extra inputs are not permitted",
+    "Input should be a valid string",
+    "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+    "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum",
+    "Invalid 'messages[0].content': string too long. Expected a string with maximum length 1048576",
+    "tools.0.input_schema: the description is too long",
   ];
   for (const text of others) assert(!isOverflow({ text }), text);
 });
