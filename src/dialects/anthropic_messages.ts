@@ -2,11 +2,24 @@
  * Anthropic's messages protocol (wire/quirks A-01…A-34, rules R-01…R-45).
  * @module
  */
-import type { Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
-import type { ContentBlock } from "../model/message.ts";
+import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
+import type { ContentBlock, Usage } from "../model/message.ts";
 import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
-import { createDecoder, findHint, type Json } from "../provider/read.ts";
-import { MessagesReader } from "./anthropic_messages_reader.ts";
+import { violation } from "../provider/failure.ts";
+import {
+  argumentsOf,
+  contentOf,
+  createDecoder,
+  extraOf,
+  findHint,
+  indexOf,
+  type Json,
+  listOf,
+  objectOf,
+  readStop,
+  textOf,
+} from "../provider/read.ts";
+import { isObject, parse } from "../provider/tool_input.ts";
 
 /**
  * The dialect of `POST {base URL}/v1/messages`. Default endpoint: Anthropic's own.
@@ -32,15 +45,17 @@ export const anthropicMessages: Dialect = {
   basePath: (path) => path.endsWith("/v1") ? path : `${path}/v1`,
   headers: (key) => ({ "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key }) }),
   encode,
-  decoder: (sink) => createDecoder(sink, new MessagesReader(sink)),
+  decoder,
   hint: findHint,
 };
 
 /** Where the protocol wants a user turn and the user said nothing. */
-const FILLER: Turn = { role: "user", content: [{ type: "text", text: "(continue)" }] };
+function filler(): Turn {
+  return { role: "user", content: [{ type: "text", text: "(continue)" }] };
+}
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { model, maxTokens, temperature, stop, toolChoice, promptCache } = request;
+  const { toolChoice } = request;
   const { system, turns, tools } = readHistory(request, {
     dialect: anthropicMessages.name,
     // A signature says itself where reasoning came from; unsigned reasoning is taken only by servers that sign nothing (R-22).
@@ -50,10 +65,10 @@ function encode(request: DialectRequest): EncodedRequest {
   });
   const budget = budgetOf(request, turns);
   // The first and the last turn are the user's (R-29, R-33), but a reply that paused goes back as it is (R-39).
-  if (turns[0]?.role !== "user") turns.unshift(FILLER);
+  if (turns[0]?.role !== "user") turns.unshift(filler());
   const last = turns[turns.length - 1]!;
   const paused = last.content.some(({ type }) => type === "opaque");
-  if (last.role === "assistant" && !paused) turns.push(FILLER);
+  if (last.role === "assistant" && !paused) turns.push(filler());
   const messages = turns.map(({ role, content }) => {
     const calledAt = budget ? -1 : content.findIndex(({ type }) => type === "tool_use");
     // Behind a call reasoning is allowed only while the model still thinks.
@@ -62,7 +77,7 @@ function encode(request: DialectRequest): EncodedRequest {
   });
   const end = messages.at(-1)!.content.at(-1)!;
   const declared: Json[] | undefined = tools?.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
-  const mark = promptCache ? { cache_control: { type: "ephemeral" } } : undefined;
+  const mark = request.promptCache ? { cache_control: { type: "ephemeral" } } : undefined;
   Object.assign(declared?.at(-1) ?? {}, mark);
   // What a reply that paused ends with goes back as it came (R-30), but for blank space (R-33).
   if (!paused) Object.assign(end, mark);
@@ -71,13 +86,13 @@ function encode(request: DialectRequest): EncodedRequest {
   return {
     path: "/messages",
     body: {
-      model,
-      max_tokens: maxTokens,
+      model: request.model,
+      max_tokens: request.maxTokens,
       system: mark && system ? [{ type: "text", text: system, ...mark }] : system || undefined,
       messages,
       stream: true,
-      temperature,
-      stop_sequences: filled(stop),
+      temperature: request.temperature,
+      stop_sequences: filled(request.stop),
       thinking: budget && { type: "enabled", budget_tokens: budget },
       tools: declared,
       tool_choice: declared && toolChoice &&
@@ -90,7 +105,7 @@ function encode(request: DialectRequest): EncodedRequest {
 
 /** Tokens to think with, if any (R-15, R-31). */
 function budgetOf(
-  { thinking, maxTokens, temperature = 1, toolChoice }: DialectRequest,
+  { thinking, maxTokens, temperature = 1, toolChoice = "auto" }: DialectRequest,
   turns: readonly Turn[],
 ): number | undefined {
   if (thinking === undefined) return undefined;
@@ -107,7 +122,7 @@ function wireBlock(block: ContentBlock): Json {
   const { type } = block;
   switch (type) {
     case "text":
-      return { type, text: block.text };
+      return { ...block };
     case "image":
       return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
     case "thinking":
@@ -117,7 +132,7 @@ function wireBlock(block: ContentBlock): Json {
     case "tool_use":
       return { ...block.extra, type, id: block.id, name: block.name, input: exactly(block.input) };
     case "tool_result":
-      return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError || undefined };
+      return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError };
     case "opaque":
       return block.value as Json;
   }
@@ -132,4 +147,170 @@ function exactly(json: string): unknown {
       ((_key, value, { source }: { source?: string } = {}) =>
         typeof value === "number" && !Number.isSafeInteger(value) && source ? rawJSON(source) : value),
   );
+}
+
+/** A block of the wire; the object itself is its key. */
+interface Block {
+  /** The block as it began; a vendor block grows in it. */
+  value: Json;
+  isVendors?: boolean;
+  /** Text of the last start event: the first delta may repeat it (quirk A-21). */
+  given?: string;
+  signed?: boolean;
+  /** Arguments have come in deltas; they outrank those of the start event (quirk A-12). */
+  begun?: boolean;
+}
+
+/** Block types and, before `_delta`, kinds of deltas. */
+function isProse(type: unknown): type is "text" | "thinking" {
+  return type === "text" || type === "thinking";
+}
+
+/** Reads one reply. Its events name their blocks; imitators break every rule about that. */
+function decoder(sink: MessageSink): Decoder {
+  /** The newest block of each index, open or closed: blocks may overlap, and indexes be reused (quirk A-18). */
+  const blocks = new Map<unknown, Block>();
+  const open = new Set<Block>();
+  let reply = "";
+  /** The last report of each count. */
+  const counts: Record<string, number> = {};
+
+  function readMessage(message: Json): void {
+    const id = textOf(message.id);
+    reply ||= id;
+    // Two replies in one stream: nothing of either can be trusted, and no call of them may run (quirk A-32).
+    if (id && id !== reply) violation("a second reply began inside it");
+    sink.begin(false, id, message.model);
+    if (blocks.size === 0) listOf(message.content).forEach((value) => close(start({}, objectOf(value))));
+    readEnd(message.usage, message.stop_reason);
+  }
+
+  function readEnd(usage: unknown, word: unknown): void {
+    if (isObject(usage)) {
+      for (const key in usage) if (typeof usage[key] === "number") counts[key] = usage[key];
+    }
+    const { input_tokens, output_tokens, cache_creation_input_tokens = 0, cache_read_input_tokens } = counts;
+    sink.usage(
+      {
+        // Cached input is counted beside the rest, and a gateway that cannot count reports 0 (quirk A-33).
+        inputTokens: input_tokens
+          ? input_tokens + cache_creation_input_tokens + (cache_read_input_tokens ?? 0)
+          : undefined,
+        outputTokens: output_tokens,
+        cachedInputTokens: cache_read_input_tokens,
+      } as Usage,
+    );
+    // Ends without their mark (quirk A-19).
+    if (word) open.forEach(fill);
+    readStop(sink, word);
+  }
+
+  function start(index: unknown, value: Json): Block {
+    const { type, id } = value;
+    let block = blocks.get(index);
+    // Some begin a block anew before every token (quirk A-20); some leave out its end (A-19).
+    if (!block || !open.has(block) || block.signed || block.value.type !== type || block.value.id !== id) {
+      close(block);
+      block = { value };
+      blocks.set(index, block);
+      open.add(block);
+      if (type === "tool_use") sink.call(block, { id: textOf(id), name: textOf(value.name), extra: extraOf(value) });
+      else if (type === "redacted_thinking") sink.note(block, "redacted", textOf(value.data));
+      else if (type && !isProse(type)) {
+        block.isVendors = true;
+        sink.opaque(block, value);
+      }
+    }
+    if (isProse(type)) {
+      block.given = textOf(value[type]);
+      sink[type](block, block.given);
+      sign(block, value.signature);
+    }
+    return block;
+  }
+
+  function change(index: unknown, delta: Json): void {
+    const block = blocks.get(index), kind = textOf(delta.type).slice(0, -"_delta".length);
+    if (block?.isVendors) {
+      // What belongs to a vendor block goes back with it (quirk A-22); citations of a text do not.
+      for (const [key, piece] of Object.entries(delta)) {
+        if (key !== "type" && typeof piece === "string") block.value[key] = textOf(block.value[key]) + piece;
+      }
+    } else if (isProse(kind)) {
+      const prose = block ?? start(index, { type: kind }), text = contentOf(delta[kind]);
+      // Text may be addressed to a call (quirk A-17): it becomes a block of its own, and the arguments stay whole.
+      if (text !== prose.given) sink[kind](prose.value.type === kind ? prose : kind, text);
+      prose.given = "";
+    } else if (kind === "signature") sign(block ?? start(index, { type: "thinking" }), delta.signature);
+    else if (kind === "input_json") {
+      const fragment = contentOf(delta.partial_json);
+      if (block) block.begun ||= fragment.trim() !== "";
+      sink.input(block ?? index, fragment);
+    }
+  }
+
+  function sign(block: Block, signature: unknown): void {
+    if (block.value.type !== "thinking" || !signature) return;
+    block.signed = true;
+    sink.note(block, "signature", textOf(signature));
+  }
+
+  function close(block: Block | undefined): void {
+    if (!block || !open.has(block)) return;
+    fill(block);
+    sink.end(block);
+  }
+
+  /** Adds what the start gave. At its end the message closes its blocks, as in a protocol where they have no end. */
+  function fill(block: Block): void {
+    const { value, begun } = block;
+    open.delete(block);
+    if (value.partial_json) {
+      value.input = parse(textOf(value.partial_json)) ?? value.input;
+      delete value.partial_json;
+    }
+    if (value.type === "tool_use" && !begun) {
+      const given = argumentsOf(value.input);
+      if (given !== "{}") sink.input(block, given);
+    }
+  }
+
+  return createDecoder(sink, {
+    // It is foreign here (quirk A-30): it ends a complete reply, and completes none.
+    done: () => sink.stopped,
+    isForeign: ({ choices }) => Boolean(choices),
+    isReply: ({ type, content }) => type === "message" && Array.isArray(content),
+    take(event) {
+      const { type } = event;
+      switch (type) {
+        case "content_block_delta":
+          change(indexOf(event.index), objectOf(event.delta));
+          break;
+        case "content_block_start":
+          start(indexOf(event.index), objectOf(event.content_block));
+          break;
+        case "content_block_stop":
+          close(blocks.get(indexOf(event.index)));
+          break;
+        case "message_start":
+          readMessage(objectOf(event.message));
+          break;
+        case "message_delta":
+          readEnd(event.usage, objectOf(event.delta).stop_reason);
+          break;
+        case "message_stop":
+          open.forEach(fill);
+          return true;
+        case "message":
+          readMessage(event);
+          return true;
+        case "ping":
+          return false;
+        default:
+          return undefined;
+      }
+      sink.begin(type === "content_block_start");
+      return false;
+    },
+  });
 }

@@ -2,10 +2,27 @@
  * OpenAI's chat completions, as its many imitators speak them (wire/quirks O-01…O-89, rules R-01…R-45).
  * @module
  */
-import type { Compat, Dialect, DialectRequest, EncodedRequest } from "../provider/dialect.ts";
+import type { Usage } from "../model/message.ts";
+import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
 import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
-import { createDecoder, findHint, type Json } from "../provider/read.ts";
-import { ChatReader, REASONING_FIELDS } from "./openai_chat_reader.ts";
+import {
+  argumentsOf,
+  contentOf,
+  createDecoder,
+  extraOf,
+  findHint,
+  indexOf,
+  type Json,
+  listOf,
+  objectOf,
+  readStop,
+  says,
+  textOf,
+} from "../provider/read.ts";
+import { isObject } from "../provider/tool_input.ts";
+
+/** Where servers put reasoning; the first that is not empty counts, for some fill two (quirks O-20…O-22). */
+const REASONING_FIELDS: readonly string[] = ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
 
 /**
  * The dialect of `POST {base URL}/chat/completions`. There is no default endpoint; a base URL without a path gets `/v1`.
@@ -34,22 +51,77 @@ export const openAiChat: Dialect = {
   basePath: (path) => path || "/v1",
   headers: (key): Record<string, string> => key ? { authorization: `Bearer ${key}` } : {},
   encode,
-  decoder: (sink) => createDecoder(sink, new ChatReader(sink)),
+  decoder,
   hint: findHint,
 };
 
-function encode(request: DialectRequest): EncodedRequest {
-  const { model, maxTokens, temperature, stop, thinking, toolChoice, compat } = request;
-  const { system, turns, tools } = readHistory(request, {
+function encode({ compat, ...request }: DialectRequest): EncodedRequest {
+  const { model, thinking, toolChoice } = request;
+  const { echoReasoning, emptyContent, maxTokensField = "auto", mergeRoles } = compat;
+  const { system, turns, tools } = readHistory({ compat, ...request }, {
     dialect: openAiChat.name,
     keeps: ({ type }, isCurrent) => type === "thinking" && isCurrent,
     // Mistral wants nine letters and digits (rule R-17).
     ids: compat.toolIds === "mistral9" ? /^[a-zA-Z0-9]{9}$/ : undefined,
-    merge: compat.mergeRoles,
+    merge: mergeRoles,
   });
-  const messages: Json[] = [];
-  if (system !== "") messages.push({ role: "system", content: system });
-  for (const turn of turns) pushTurn(messages, turn, compat);
+  const messages: Json[] = system === "" ? [] : [{ role: "system", content: system }];
+
+  /** Results are messages of their own; text is one string, reasoning goes under the names it came in (rules R-06…R-13). */
+  function push({ role, content }: Turn): void {
+    const reasoning: Record<string, string> = {};
+    const calls: Json[] = [];
+    const parts: Json[] = [];
+    let text = "", details: unknown;
+    for (const block of content) {
+      switch (block.type) {
+        case "tool_result":
+          messages.push({ role: "tool", tool_call_id: block.toolUseId, content: block.content });
+          break;
+        case "tool_use": {
+          const { extra, id, name, input } = block;
+          calls.push({ ...extra, id, type: "function", function: { name, arguments: input } });
+          break;
+        }
+        case "thinking": {
+          const { field = echoReasoning === "always" ? "reasoning_content" : "" } = block;
+          if (REASONING_FIELDS.includes(field)) reasoning[field] = (reasoning[field] ?? "") + block.text;
+          // All blocks of a reply share its records.
+          details = block.details ?? details;
+          break;
+        }
+        case "text":
+          text += (text && role === "user" ? "\n\n" : "") + block.text;
+          parts.push({ ...block });
+          break;
+        case "image":
+          parts.push({ type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } });
+      }
+    }
+    if (parts.length + calls.length === 0) return;
+    if (role === "assistant") {
+      // Some servers want the field on every turn, if only empty (R-10).
+      if (echoReasoning === "always" && Object.keys(reasoning).length === 0) reasoning.reasoning_content = "";
+    } else if (mergeRoles && messages.at(-1)?.role === "tool") {
+      // Strict templates know no user turn behind a tool's (R-23).
+      messages.push({ role: "assistant", content: "(continue)" });
+    }
+    messages.push({
+      role,
+      content: parts.some(({ type }) => type !== "text") ? parts : text || (emptyContent === "empty" ? "" : null),
+      ...reasoning,
+      reasoning_details: details,
+      tool_calls: filled(calls),
+    });
+  }
+
+  turns.forEach(push);
+  const budget = thinking && thinkingBudget(thinking);
+  const limit = maxTokensField !== "auto"
+    ? maxTokensField
+    : /(^|\/)\s*(gpt-5|o\d)[^/]*$/i.test(model)
+    ? "max_completion_tokens"
+    : "max_tokens";
   // JSON leaves out what is undefined.
   return {
     path: "/chat/completions",
@@ -58,10 +130,11 @@ function encode(request: DialectRequest): EncodedRequest {
       messages,
       stream: true,
       stream_options: compat.streamUsage === false ? undefined : { include_usage: true },
-      [maxTokensField(model, compat.maxTokensField)]: maxTokens,
-      temperature,
-      stop: filled(stop),
-      reasoning_effort: thinking && effortOf(thinkingBudget(thinking)),
+      [limit]: request.maxTokens,
+      temperature: request.temperature,
+      stop: filled(request.stop),
+      // The nearest level: the borders are halfway between the budgets of two levels.
+      reasoning_effort: budget && (budget < 2560 ? "low" : budget < 10240 ? "medium" : "high"),
       tools: tools?.map((tool) => ({ type: "function", function: tool })),
       tool_choice: tools &&
         (typeof toolChoice === "object" ? { type: "function", function: { name: toolChoice.name } } : toolChoice),
@@ -69,67 +142,160 @@ function encode(request: DialectRequest): EncodedRequest {
   };
 }
 
-function maxTokensField(model: string, field: string = "auto"): string {
-  if (field !== "auto") return field;
-  return /(^|\/)(gpt-5|o\d+(-|$))[^/]*$/i.test(model.trim()) ? "max_completion_tokens" : "max_tokens";
+/** A call in the making; the object itself is its key. */
+interface Call {
+  /** The first id that came; later ones only find the call (quirk O-72). */
+  id: string;
+  name: string;
+  readonly index: unknown;
+  /** Arguments have begun: the name is whole. */
+  begun?: boolean;
+  extra?: Json | undefined;
 }
 
-/** The nearest level: the borders are halfway between the budgets of two levels. */
-function effortOf(budget: number): string {
-  return budget < 2560 ? "low" : budget < 10240 ? "medium" : "high";
-}
+/** Reads one reply: finds what a delta says, and which call a fragment belongs to. */
+function decoder(sink: MessageSink): Decoder {
+  const byId = new Map<string, Call>();
+  /** Without an index the last call is meant. */
+  const byIndex = new Map<unknown, Call>();
+  const records: Json[] = [];
+  /** Content has come in deltas. */
+  let streamed = false;
+  let refused = false;
 
-/** Results are messages of their own; text is one string, reasoning goes under the names it came in (rules R-06…R-13). */
-function pushTurn(
-  messages: Json[],
-  { role, content }: Turn,
-  { echoReasoning, emptyContent, mergeRoles }: Compat,
-): void {
-  const reasoning: Record<string, string> = {};
-  const calls: Json[] = [];
-  const parts: Json[] = [];
-  let text = "", details: unknown;
-  for (const block of content) {
-    switch (block.type) {
-      case "tool_result":
-        messages.push({ role: "tool", tool_call_id: block.toolUseId, content: block.content });
-        break;
-      case "tool_use":
-        calls.push({
-          ...block.extra,
-          id: block.id,
-          type: "function",
-          function: { name: block.name, arguments: block.input },
-        });
-        break;
-      case "thinking": {
-        const field = block.field ?? (echoReasoning === "always" ? "reasoning_content" : "");
-        if (REASONING_FIELDS.includes(field)) reasoning[field] = (reasoning[field] ?? "") + block.text;
-        // All blocks of a reply share its records.
-        details = block.details ?? details;
-        break;
+  function say(kind: "text" | "thinking", text: string, field?: string): void {
+    if (text === "") return;
+    streamed = true;
+    sink[kind](kind, text, field);
+  }
+
+  function readContent(part: Json): void {
+    const { content, reasoning_details } = part;
+    const field = REASONING_FIELDS.find((name) => textOf(part[name]) !== "");
+    if (field) say("thinking", textOf(part[field]), field);
+    if (reasoning_details) {
+      for (const record of [reasoning_details].flat().filter(isObject)) {
+        if (!field) say("thinking", textOf(record.text) || textOf(record.summary));
+        readRecord(record);
       }
-      case "text":
-        text += (text && role === "user" ? "\n\n" : "") + block.text;
-        parts.push({ type: "text", text: block.text });
-        break;
-      case "image":
-        parts.push({ type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } });
+      if (records.length > 0) sink.note("thinking", "details", records);
+    }
+    if (typeof content === "string") say("text", content);
+    else {
+      for (const piece of listOf(content)) {
+        // A list holds strings, or parts that name their kind (quirk O-12).
+        const { type, text, thinking } = isObject(piece) ? piece : { type: "text", text: piece };
+        if (type === "text") say("text", contentOf(text));
+        else if (type === "thinking") {
+          for (const part of [thinking].flat()) say("thinking", textOf(isObject(part) ? part.text : part));
+        }
+      }
+    }
+    const refusal = textOf(part.refusal);
+    refused ||= refusal !== "";
+    say("text", refusal);
+  }
+
+  /** Joins the pieces of a streamed record, so that it goes back as one (rule R-12). */
+  function readRecord(record: Json): void {
+    const last = records[records.length - 1];
+    if (!last || last.index !== record.index || last.type !== record.type || record.data) records.push(record);
+    else {
+      for (const key of ["text", "summary"]) if (last[key]) record[key] = textOf(last[key]) + textOf(record[key]);
+      Object.assign(last, record);
     }
   }
-  if (parts.length + calls.length === 0) return;
-  if (role === "assistant") {
-    // Some servers want the field on every turn, if only empty (R-10).
-    if (echoReasoning === "always" && Object.keys(reasoning).length === 0) reasoning.reasoning_content = "";
-  } else if (mergeRoles && messages.at(-1)?.role === "tool") {
-    // Strict templates know no user turn behind a tool's (R-23).
-    messages.push({ role: "assistant", content: "(continue)" });
+
+  function readCalls({ tool_calls, function_call }: Json): void {
+    listOf(tool_calls).forEach(readCall);
+    if (function_call) readCall({ index: 0, function: function_call }, 0);
   }
-  messages.push({
-    role,
-    content: parts.some(({ type }) => type !== "text") ? parts : text || (emptyContent === "empty" ? "" : null),
-    ...reasoning,
-    reasoning_details: details,
-    tool_calls: filled(calls),
+
+  /** A fragment of a call (quirks O-50…O-80). */
+  function readCall(value: unknown, position: number): void {
+    const about = objectOf(value);
+    const called = objectOf(about.function ?? about);
+    const fragment: Call = { id: textOf(about.id), name: textOf(called.name), index: indexOf(about.index) };
+    const { id, name, index } = fragment, input = argumentsOf(called.arguments);
+    const found = findCall(fragment, input, position);
+    // A phantom behind the last call (quirk O-78).
+    if (!found && !id && !name && !input.trim()) return;
+    const call = found ?? fragment;
+    if (!found) byIndex.set(index, call);
+    byIndex.set(undefined, call);
+    if (id) byId.set(id, call);
+
+    const longer = name.startsWith(call.name)
+      ? name
+      : call.begun || call.name.length > 255
+      ? call.name
+      : call.name + name;
+    const extra = call.extra ? undefined : extraOf(about);
+    if (!found || (id && !call.id) || longer !== call.name || extra) {
+      sink.call(call, Object.assign(call, { id: call.id || id, name: longer, extra: call.extra ?? extra }));
+    }
+    call.begun ||= input.trim() !== "";
+    sink.input(call, input);
+  }
+
+  /** The call that a fragment continues; `undefined` if it begins one. */
+  function findCall({ id, name, index }: Call, input: string, position: number): Call | undefined {
+    const at = byIndex.get(index);
+    const known = id ? at?.id === id ? at : byId.get(id) : undefined;
+    const call = known ?? at ?? (id || name ? undefined : byIndex.get(undefined));
+    if (call === undefined) return undefined;
+    const complete = sink.inputComplete(call);
+    const elsewhere = index !== undefined && index !== call.index;
+    const another = name !== call.name;
+    const begins = known
+      ? elsewhere && name && (complete || another)
+      : !name
+      ? complete && input && (index === undefined ? id : elsewhere)
+      : complete
+      // Some repeat the name in a last fragment without arguments (quirk O-61).
+      ? id || another || input
+      : (id && call.id && another) || (index === undefined && position > 0);
+    return begins ? undefined : call;
+  }
+
+  function readUsage(usage: unknown): void {
+    if (!usage) return;
+    const { prompt_tokens, completion_tokens, prompt_tokens_details: input, completion_tokens_details: output } =
+      usage as Record<string, Json | null | undefined>;
+    const report: Record<keyof Usage, unknown> = {
+      inputTokens: prompt_tokens,
+      outputTokens: completion_tokens,
+      cachedInputTokens: input?.cached_tokens ?? (usage as Json).prompt_cache_hit_tokens,
+      reasoningTokens: output?.reasoning_tokens,
+    };
+    sink.usage(report as Usage);
+  }
+
+  return createDecoder(sink, {
+    done: () => true,
+    isForeign: ({ type }) => /^(message|content_block|response)/.test(textOf(type)),
+    isReply: ({ choices }) => Array.isArray(choices) && choices.every((choice) => choice?.message),
+    take(chunk) {
+      const choices = listOf(chunk.choices);
+      const usage = chunk.usage ?? (chunk.x_groq as Json | null | undefined)?.usage;
+      if (choices.length === 0 && !usage) return undefined;
+      sink.begin(choices.length > 0, chunk.id, chunk.model);
+      for (const entry of choices) {
+        const choice = objectOf(entry), delta = objectOf(choice.delta), message = objectOf(choice.message);
+        if (says(choice.error)) sink.fail(choice);
+        readContent(delta);
+        readCalls(delta);
+        // A whole message repeats what was streamed, or stands in place of deltas (quirks O-10, O-11).
+        if (!streamed) {
+          readContent(message);
+          streamed = false;
+        }
+        if (byIndex.size === 0) readCalls(message);
+        readStop(sink, choice.finish_reason, refused ? "refusal" : undefined);
+        readUsage(choice.usage);
+      }
+      readUsage(usage);
+      return false;
+    },
   });
 }

@@ -63,24 +63,27 @@ export interface EncodedRequest {
  * unknown one begins a block. The sink owns order, indexes, held-back blocks and the end (design §3).
  */
 export interface MessageSink {
+  /** A finish word has come. */
+  readonly stopped: boolean;
   /**
    * The reply has begun; every event that is no error, ping or comment says so. The first non-empty `id` and `model` count.
-   * `choice`: the event held a choice, however empty; a reply without one, without block and finish word is an empty reply.
+   *
+   * @param hasChoice The event held a choice or a block, however empty; a reply without one and without finish word is an empty reply.
    */
-  begin(info?: { id?: unknown; model?: unknown; choice?: boolean }): void;
+  begin(hasChoice?: boolean, id?: unknown, model?: unknown): void;
   /** Answer text. Leaked reasoning in it is found here. */
   text(key: unknown, delta: string): void;
   /** Reasoning, with the wire field it came in if the protocol has several. */
   thinking(key: unknown, delta: string, field?: string): void;
-  /** Signature of the reasoning under `key`; begins an empty block if there is none. Repeated pieces are joined. */
-  signature(key: unknown, signature: string): void;
-  /** An encrypted reasoning block. */
-  redacted(key: unknown, data: string): void;
-  /** Vendor reasoning records for the newest reasoning under `key`; begins an empty block if there is none. Replaces earlier ones. */
-  details(key: unknown, details: unknown): void;
+  /**
+   * What comes with the newest reasoning under `key`; begins an empty block if there is none. Strings are joined to earlier ones: the
+   * signature, and the text of reasoning that the endpoint encrypted. Vendor records replace earlier ones.
+   */
+  note(key: unknown, field: "signature" | "redacted", piece: string): void;
+  note(key: unknown, field: "details", records: unknown): void;
   /** A call, or more about one. `name` and `id` replace what was known; the dialect decides which of several counts. */
-  call(key: unknown, about?: { id?: string; name?: string; extra?: Record<string, unknown> }): void;
-  /** A fragment of the raw arguments of the call under `key`. */
+  call(key: unknown, about?: { id?: string; name?: string; extra?: Record<string, unknown> | undefined }): void;
+  /** A fragment of the raw arguments of the call under `key`; begins a call without name if there is none. */
   input(key: unknown, fragment: string): void;
   /** Whether the arguments of the call under `key` are one complete JSON object so far. */
   inputComplete(key: unknown): boolean;
@@ -90,7 +93,10 @@ export interface MessageSink {
   end(key: unknown): void;
   /** Reported usage; only numbers count, the last report wins field by field. */
   usage(report: Usage): void;
-  /** The finish word and its meaning. Makes the reply complete; the decoder decides which word counts if several come. */
+  /**
+   * The finish word and its meaning. Makes the reply complete. Of several words the first that is no plain end counts (quirk O-35), and
+   * an output limit above all.
+   */
   stop(reason: StopReason, raw?: string): void;
   /** The endpoint reported an error: a message, an object of any known shape, or a failure word. Always throws. */
   fail(error: unknown): never;
@@ -99,10 +105,6 @@ export interface MessageSink {
    * (quirks S-09, O-89).
    */
   garbled(): void;
-  /** The protocol was violated; `what` is ours, never the endpoint's text. Always throws `malformed_stream`. */
-  violation(what: string, retryable?: boolean): never;
-  /** A call that pawl cannot execute. Always throws `unsupported_tool_call`. */
-  unsupported(what: string): never;
 }
 
 /** Reads one reply. */

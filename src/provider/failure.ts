@@ -10,6 +10,11 @@ export function truncated(why: string): PawlError {
   return new PawlError("truncated", `The reply is not whole: ${why}`, { retryable: true });
 }
 
+/** Ends a reply that violates the protocol; `what` is ours, never the endpoint's text. */
+export function violation(what: string, retryable = false): never {
+  throw new PawlError("malformed_stream", `Cannot read the reply: ${what}`, { retryable });
+}
+
 /** An error that the endpoint reported inside a reply: a message, an object of any known shape, or a failure word. */
 export function reported(error: unknown, redact: (text: string) => string): PawlError {
   const report = readError(error);

@@ -20,7 +20,7 @@ import { normalizeInput } from "./tool_input.ts";
 export interface Turn {
   role: Role;
   /**
-   * Never empty. Texts are not blank; of a call, `name` is within `[a-zA-Z0-9_-]{1,64}` and `input` the JSON text of one object; a
+   * Never empty. Texts are not blank, and are copies; of a call, `name` is within `[a-zA-Z0-9_-]{1,64}` and `input` the JSON text of one object; a
    * result is never blank, and says `error: ` where it is one.
    */
   content: ContentBlock[];
@@ -96,7 +96,11 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     for (const block of content) {
       switch (block.type) {
         case "tool_result":
-          answer(awaited.get(block.toolUseId)?.shift(), block);
+          // A result without a call is dropped (R-18).
+          Object.assign(awaited.get(block.toolUseId)?.shift() ?? {}, {
+            content: block.isError ? said(block).replace(/^(error: )?/, "error: ") : said(block),
+            isError: block.isError,
+          });
           break;
         case "tool_use": {
           const id = newId(block.id);
@@ -118,7 +122,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
         case "text":
           if (block.text.trim() === "") break;
           if (role === "system") system.push(block.text);
-          else kept.push(block);
+          else kept.push({ type: "text", text: block.text });
           break;
         case "image":
           kept.push(block);
@@ -139,12 +143,8 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   return { system: system.join("\n\n"), turns, tools: toolsOf(request, names) };
 }
 
-/** Fills in a result, unless no call awaits it (R-18). */
-function answer(result: ToolResultBlock | undefined, { content, isError = false }: ToolResultBlock): void {
-  if (result === undefined) return;
-  const text = content.trim() === "" ? "(no output)" : content;
-  result.content = isError ? text.replace(/^(error: )?/, "error: ") : text;
-  result.isError = isError;
+function said({ content }: ToolResultBlock): string {
+  return content.trim() === "" ? "(no output)" : content;
 }
 
 /** The raw text is what keeps 64-bit integers (R-09); text that servers could not parse would be answered with 400 ever after (R-19). */
@@ -187,8 +187,8 @@ const BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16384 }
  * @throws {RangeError} It is neither, or out of range.
  */
 export function thinkingBudget(thinking: Thinking, least = 1, most = Infinity): number {
-  const budget = typeof thinking === "string" ? BUDGETS[thinking] : thinking.budgetTokens;
-  return checkInteger("thinking.budgetTokens", budget!, least, most);
+  const budget = BUDGETS[thinking as string] ?? (thinking as { budgetTokens: number }).budgetTokens;
+  return checkInteger("thinking.budgetTokens", budget, least, most);
 }
 
 /** A list, or `undefined` for one that must not be sent since it is empty (R-04). */

@@ -10,7 +10,7 @@ import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBloc
 import { ReasoningSplitter } from "../text/reasoning.ts";
 import { BlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
-import { reported, truncated } from "./failure.ts";
+import { reported, truncated, violation } from "./failure.ts";
 import { isDeeper } from "./tool_input.ts";
 import { warningsOf } from "./warnings.ts";
 
@@ -76,14 +76,11 @@ export class MessageBuilder implements MessageSink {
     return progressed;
   }
 
-  begin(info?: { id?: unknown; model?: unknown; choice?: boolean }): void {
+  begin(hasChoice = false, id?: unknown, model?: unknown): void {
     this.#blocks.begin();
-    this.#choice ||= info?.choice ?? false;
-    for (const name of ["id", "model"] as const) {
-      const value = info?.[name];
-      // People are shown these: a short, well-formed string; the first one counts.
-      if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
-    }
+    this.#choice ||= hasChoice;
+    this.#label("id", id);
+    this.#label("model", model);
   }
 
   text(key: unknown, delta: string): void {
@@ -107,21 +104,17 @@ export class MessageBuilder implements MessageSink {
     this.#add("thinking", key, delta, false, field);
   }
 
-  signature(key: unknown, signature: string): void {
-    if (signature === "") return;
-    const block = this.#thought(key);
-    block.signature = (block.signature ?? "") + signature.toWellFormed();
+  note(key: unknown, field: "signature" | "redacted" | "details", value: unknown): void {
+    if (!value) return;
+    let draft = this.#blocks.find(key);
+    if (draft?.block.type !== "thinking") draft = this.#append(key, { type: "thinking", text: "" });
+    const block = draft.block as ThinkingBlock;
+    if (field === "details") block.details = value;
+    else block[field] = (block[field] ?? "") + (value as string).toWellFormed();
+    this.#blocks.advance();
   }
 
-  redacted(key: unknown, data: string): void {
-    this.#append(key, { type: "thinking", text: "", redacted: data.toWellFormed() });
-  }
-
-  details(key: unknown, details: unknown): void {
-    this.#thought(key).details = details;
-  }
-
-  call(key: unknown, about: { id?: string; name?: string; extra?: Record<string, unknown> } = {}): void {
+  call(key: unknown, about: Parameters<MessageSink["call"]>[1] = {}): void {
     let draft = this.#blocks.find(key);
     if (!draft?.scan) draft = this.#append(key, { type: "tool_use", id: "", name: "", input: "" });
     const block = draft.block as ToolUseBlock;
@@ -133,8 +126,11 @@ export class MessageBuilder implements MessageSink {
   }
 
   input(key: unknown, fragment: string): void {
+    if (fragment === "") return;
     const draft = this.#blocks.find(key);
-    if (draft?.scan && fragment !== "") this.#blocks.grow(draft, fragment);
+    if (draft?.scan) return this.#blocks.grow(draft, fragment);
+    this.call(key);
+    this.input(key, fragment);
   }
 
   inputComplete(key: unknown): boolean {
@@ -158,6 +154,7 @@ export class MessageBuilder implements MessageSink {
   }
 
   stop(reason: StopReason, raw?: string): void {
+    if (this.stopped && this.#stop !== "end_turn" && reason !== "max_tokens") return;
     this.#stop = reason;
     if (raw !== undefined) this.#info.rawStopReason = raw;
   }
@@ -168,14 +165,6 @@ export class MessageBuilder implements MessageSink {
 
   garbled(): void {
     this.#garbled = true;
-  }
-
-  violation(what: string, retryable = false): never {
-    throw new PawlError("malformed_stream", `Cannot read the reply: ${what}`, { retryable });
-  }
-
-  unsupported(what: string): never {
-    throw new PawlError("unsupported_tool_call", `Cannot execute a tool call: ${what}`);
   }
 
   /**
@@ -202,7 +191,7 @@ export class MessageBuilder implements MessageSink {
     for (const draft of drafts) this.#check(draft, stopReason);
     this.#blocks.advance(true);
     if (stopReason === "tool_use" && !hasCalls) {
-      this.violation("it says that tools are called and holds no call", true);
+      violation("it says that tools are called and holds no call", true);
     }
     const message = this.#message(drafts);
     const warnings = warningsOf(message.content, this.#info.usage, this.#options.sent);
@@ -251,6 +240,11 @@ export class MessageBuilder implements MessageSink {
     this.#blocks.grow(tail, piece);
   }
 
+  /** People are shown these: a short, well-formed string; the first one counts. */
+  #label(name: "id" | "model", value: unknown): void {
+    if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
+  }
+
   #endThought(): void {
     const { tail } = this.#blocks;
     if (tail?.leaked) this.#blocks.end(tail);
@@ -265,18 +259,13 @@ export class MessageBuilder implements MessageSink {
     this.#blocks.end(tail);
   }
 
-  /** The reasoning under `key`, begun if there is none. */
-  #thought(key: unknown): ThinkingBlock {
-    let draft = this.#blocks.find(key);
-    if (draft?.block.type !== "thinking") draft = this.#append(key, { type: "thinking", text: "" });
-    return draft.block as ThinkingBlock;
-  }
-
   /** Holds a block against what only the whole reply can tell. */
   #check(draft: Draft, stopReason: StopReason): void {
     const { block, late } = draft;
     // Where the output limit cut a call before its name, there is no call.
-    if (isNameless(block) && stopReason !== "max_tokens") this.unsupported("it has no name");
+    if (isNameless(block) && stopReason !== "max_tokens") {
+      throw new PawlError("unsupported_tool_call", "Cannot execute a tool call: it names no function");
+    }
     if (late) judge(draft);
     const { limits } = this.#options;
     // Only what the endpoint itself nested can be deep; the block around it is one level more.

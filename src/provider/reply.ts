@@ -8,6 +8,7 @@ import type { Message } from "../model/message.ts";
 import { type Exchange, readAll } from "../wire/http.ts";
 import { type SseEvent, SseParser } from "../wire/sse.ts";
 import type { Decoder } from "./dialect.ts";
+import { violation } from "./failure.ts";
 import type { MessageBuilder } from "./message_builder.ts";
 import { parse } from "./tool_input.ts";
 
@@ -40,7 +41,7 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
       // A blank keep-alive is no event (quirk S-08).
       if (!first) return false;
     }
-    if (builder.isGarbled) builder.violation("an event is no JSON");
+    if (builder.isGarbled) violation("an event is no JSON");
     return decoder.event(event, data);
   }
 
@@ -55,7 +56,7 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
 
   function rejectBody(): never {
     const type = connection.contentType;
-    return builder.violation(`it is no event stream${type && ` but "${type}"`}, look at the path of the base URL`);
+    return violation(`it is no event stream${type && ` but "${type}"`}, look at the path of the base URL`);
   }
 
   return async function read() {

@@ -126,7 +126,8 @@ export function parse(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): boolean {
+/** Whether a value is an object, and no array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

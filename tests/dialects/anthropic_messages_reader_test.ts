@@ -58,7 +58,7 @@ table({
       "usage inputTokens=3 outputTokens=1",
       "text 0 a",
       "end 0",
-      "usage outputTokens=9",
+      "usage inputTokens=3 outputTokens=9",
       "stop end_turn (end_turn)",
       "done",
     ],
@@ -153,7 +153,7 @@ table({
     [start(TOOL), json("{}"), stop(), json(" ")],
     ["call 0 f #t", "input 0 {}", "end 0", "input 0  "],
   ],
-  "refuses arguments without a call": [[json("{}", 4)], ["unsupported it has no name"]],
+  "takes arguments without a call for those of one without name": [[json("{}", 4)], ["call 0 ? #?", "input 0 {}"]],
   "keeps vendor keys of a call": [
     [start({ ...TOOL, caller: { type: "direct" }, note: null })],
     ['call 0 f #t {"caller":{"type":"direct"}}'],
@@ -197,7 +197,7 @@ table({
   ],
   "remembers cached input when a later report leaves it out": [
     [end(null, { input_tokens: 5, cache_read_input_tokens: 100 }), end(null, { input_tokens: 6, output_tokens: 2 })],
-    ["usage inputTokens=105 cachedInputTokens=100", "usage inputTokens=106 outputTokens=2"],
+    ["usage inputTokens=105 cachedInputTokens=100", "usage inputTokens=106 outputTokens=2 cachedInputTokens=100"],
   ],
   "takes an input of 0 for no report": [[end(null, { input_tokens: 0, output_tokens: 0 })], ["usage outputTokens=0"]],
   "takes nulls for no report": [[end(null, { input_tokens: null, output_tokens: null }), end(null, null)], []],
@@ -226,7 +226,7 @@ table({
   ],
   "refuses a second message": [
     [{ type: "message_start", message: { id: "m" } }, { type: "message_start", message: { id: "n" } }],
-    ["violation a second reply began inside it"],
+    ["Cannot read the reply: a second reply began inside it"],
   ],
   "reads content in message_start": [
     [{
@@ -245,12 +245,14 @@ table({
   ],
   "hints at the dialect when OpenAI speaks": [
     [{ id: "x", choices: [{ delta: {} }] }],
-    ["violation it speaks another protocol, look at the option dialect"],
+    ["Cannot read the reply: it speaks another protocol, look at the option dialect"],
   ],
-  "refuses text that is no string": [[start(TEXT), text({ a: 1 })], ["violation the type of text is wrong"]],
+  "refuses text that is no string": [[start(TEXT), text({ a: 1 })], [
+    "Cannot read the reply: a value in it has the wrong type",
+  ]],
   "refuses arguments that are no string": [
     [start(TOOL), json(["x"])],
-    ["call 0 f #t", "violation the type of partial_json is wrong"],
+    ["call 0 f #t", "Cannot read the reply: a value in it has the wrong type"],
   ],
 });
 
@@ -280,6 +282,14 @@ Deno.test("anthropicMessages.decoder survives odd values everywhere, and tells n
   }
 });
 
+for (const index of [1.5, "0", "__proto__", {}, true, 2 ** 53, 1e308]) {
+  Deno.test(`anthropicMessages.decoder refuses the index ${JSON.stringify(index)}`, () => {
+    for (const event of [start(TEXT, index), text("a", index), stop(index)]) {
+      assertEquals(hear(anthropicMessages, [event]), ["Cannot read the reply: a value in it has the wrong type"]);
+    }
+  });
+}
+
 Deno.test("anthropicMessages.decoder stays linear when many blocks stay open", () => {
   const events = Array.from({ length: 50_000 }, (_, i) => i % 2 ? end() : start(TEXT, i));
   assertEquals(hear(anthropicMessages, events).length, 25_000);
@@ -296,7 +306,6 @@ const REPLY = {
   usage: { input_tokens: 5, output_tokens: 6 },
 };
 const HEARD = [
-  "usage inputTokens=5 outputTokens=6",
   "thinking 0 t",
   "signature 0 s",
   "end 0",
@@ -305,6 +314,7 @@ const HEARD = [
   "call 2 f #t",
   'input 2 {"b":1}',
   "end 2",
+  "usage inputTokens=5 outputTokens=6",
   "stop tool_use (tool_use)",
 ];
 
@@ -317,7 +327,7 @@ Deno.test("anthropicMessages.decoder reads a reply in one document, also in an e
 Deno.test("anthropicMessages.decoder refuses documents that are no reply, and names the other dialect", () => {
   for (const value of [{}, { content: [] }, [], 1]) assertEquals(hearDocument(anthropicMessages, value), ["false"]);
   assertEquals(hearDocument(anthropicMessages, { choices: [] }), [
-    "violation it speaks another protocol, look at the option dialect",
+    "Cannot read the reply: it speaks another protocol, look at the option dialect",
   ]);
   assertEquals(hearDocument(anthropicMessages, { error: { message: "m" } }), ['fail {"error":{"message":"m"}}']);
 });

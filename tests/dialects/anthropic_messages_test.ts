@@ -271,9 +271,10 @@ Deno.test("anthropicMessages completes paths, and sends a key only if there is o
   assertEquals(anthropicMessages.headers(), { "anthropic-version": "2023-06-01" });
 });
 
-Deno.test("anthropicMessages.hint names what to set", () => {
-  assertEquals(anthropicMessages.hint?.(400, "`temperature` is not supported"), "leave temperature unset");
-  assertEquals(anthropicMessages.hint?.(400, "thinking.budget_tokens: not supported"), "leave thinking unset");
-  assertEquals(anthropicMessages.hint?.(404, "not found"), "look at the base URL: its path may lack or double /v1");
-  assertEquals(anthropicMessages.hint?.(529, "overloaded"), undefined);
+Deno.test("anthropicMessages.hint names the option to look at", () => {
+  const hint = (status: number, text: string) => anthropicMessages.hint?.(status, text);
+  assertEquals(hint(400, "`temperature` is not supported"), "look at the option temperature");
+  assertEquals(hint(400, "thinking.budget_tokens: not supported"), "look at the option thinking");
+  assertEquals(hint(405, "not found"), "look at the option baseUrl (its path)");
+  assertEquals(hint(529, "overloaded"), undefined);
 });

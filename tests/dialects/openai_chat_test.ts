@@ -55,7 +55,7 @@ for (const model of ["o1", "o3-mini", "o4-mini-2025-04-16", "openai/o3", "GPT-5-
   });
 }
 
-for (const model of ["gpt-4o", "gpt-4o-mini", "gpt-3.5-turbo", "openhermes", "olmo-7b", "o1x"]) {
+for (const model of ["gpt-4o", "gpt-4o-mini", "gpt-3.5-turbo", "openhermes", "olmo-7b", "o3/llama"]) {
   Deno.test(`openAiChat.encode limits ${model} with max_tokens`, () => {
     assertEquals(encode([said("user", "hi")], { model }).max_tokens, 256);
   });
@@ -302,18 +302,18 @@ Deno.test("openAiChat completes paths, and sends a key only if there is one", ()
   assertEquals(openAiChat.headers(), {});
 });
 
-Deno.test("openAiChat.hint names the switch to set", () => {
-  const hint = (status: number, text: string) => openAiChat.hint?.(status, text);
-  assertEquals(hint(422, "stream_options: Extra inputs are not permitted"), "set compat.streamUsage: false");
+Deno.test("openAiChat.hint names the option to look at", () => {
+  const hint = (status: number, text: string) => openAiChat.hint?.(status, text)?.replace("look at the option ", "");
+  assertEquals(hint(422, "stream_options: Extra inputs are not permitted"), "compat.streamUsage");
   assertEquals(
-    hint(400, "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead."),
-    "set compat.maxTokensField",
+    hint(400, "Unsupported parameter: 'max_tokens' …\nUse 'max_completion_tokens' instead."),
+    "compat.maxTokensField",
   );
-  assertEquals(hint(400, "The reasoning_content must be passed back"), "set compat.echoReasoning");
-  assertEquals(hint(400, "reasoning_content is not allowed in input"), "set compat.echoReasoning");
-  assertEquals(hint(400, "Unsupported value: 'temperature'"), "leave temperature unset");
-  assertEquals(hint(404, "404 page not found"), "look at the base URL: its path may lack or double /v1");
-  assertEquals(hint(404, "model 'x' not found"), "look at the model name");
+  assertEquals(hint(400, "The reasoning_content must be passed back"), "compat.echoReasoning");
+  assertEquals(hint(400, "reasoning_content is not allowed in input"), "compat.echoReasoning");
+  assertEquals(hint(400, "Unsupported value: 'temperature'"), "temperature");
+  assertEquals(hint(404, "404 page not found"), "baseUrl (its path)");
+  assertEquals(hint(404, "model 'x' not found"), "model");
   assertEquals(hint(500, "stream_options"), undefined);
   assertEquals(hint(400, "no"), undefined);
 });

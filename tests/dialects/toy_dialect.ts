@@ -48,7 +48,7 @@ function decoder(sink: MessageSink): Decoder {
   return createDecoder(sink, {
     take(event: Json): boolean {
       const { say, think, call, args, end, bye, usage } = event;
-      sink.begin({ id: event.id, model: event.toy, choice: true });
+      sink.begin(true, event.id, event.toy);
       if (say !== undefined) sink.text(keyOf("say"), textOf(say));
       if (think !== undefined) sink.thinking(keyOf("think"), textOf(think));
       if (call !== undefined) {
@@ -56,13 +56,13 @@ function decoder(sink: MessageSink): Decoder {
         sink.call(call, { id: textOf(event.as), name: textOf(event.name) });
       }
       if (args !== undefined) sink.input(event.of, textOf(args));
-      const { asked, told, known } = objectOf(sink, usage, "usage") ?? {};
+      const { asked, told, known } = objectOf(usage);
       sink.usage({ inputTokens: asked, outputTokens: told, cachedInputTokens: known } as never);
       if (end !== undefined) sink.stop(ENDS[textOf(end)] ?? "other", textOf(end));
       return bye === true;
     },
-    done: () => false,
     isForeign: () => false,
-    document: () => false,
+    isReply: () => false,
+    done: () => false,
   });
 }

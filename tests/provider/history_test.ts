@@ -129,7 +129,7 @@ Deno.test("readHistory joins system texts with a blank line, wherever they stand
 Deno.test("readHistory cleans names, and cuts them", () => {
   const history = read([HI, replied(use("a", "é.b"), use("b", "x".repeat(99)), use("c", ""))]);
   assertEquals(shown(history)[1], `reply | __b#a{} | ${"x".repeat(64)}#b{} | _#c{}`);
-  assertEquals(history.tools.map(({ name }) => name), ["__b", "x".repeat(64), "_"]);
+  assertEquals(history.tools?.map(({ name }) => name), ["__b", "x".repeat(64), "_"]);
 });
 
 Deno.test("readHistory sends raw arguments, nothing as {}, and wraps what is no object", () => {

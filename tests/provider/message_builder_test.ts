@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { isPawlError, type PawlErrorCode } from "../../src/model/error.ts";
 import type { StreamEvent } from "../../src/model/event.ts";
 import { type Limits, resolveLimits } from "../../src/model/limits.ts";
-import type { ContentBlock } from "../../src/model/message.ts";
+import type { ContentBlock, StopReason } from "../../src/model/message.ts";
 import { MessageBuilder } from "../../src/provider/message_builder.ts";
 
 function builder(options: { limits?: Partial<Limits>; splitText?: boolean; sent?: number } = {}): MessageBuilder {
@@ -99,7 +99,7 @@ Deno.test("MessageBuilder: empty pieces open nothing", () => {
       sink.begin();
       sink.text("t", "");
       sink.thinking("r", "");
-      sink.signature("r", "");
+      sink.note("r", "signature", "");
       sink.stop("end_turn");
     }),
     ["start", "= end_turn "],
@@ -274,12 +274,12 @@ Deno.test("MessageBuilder: a name is cut at <|, and a call without one is refuse
 Deno.test("MessageBuilder: thinking without text opens at its end if it has something to keep", () => {
   assertEquals(
     tell((sink) => {
-      sink.signature("r", "si");
-      sink.signature("r", "g");
+      sink.note("r", "signature", "si");
+      sink.note("r", "signature", "g");
       sink.end("r");
-      sink.redacted("x", "abc");
+      sink.note("x", "redacted", "abc");
       sink.text("t", "a");
-      sink.details("d", [{ type: "reasoning.encrypted" }]);
+      sink.note("d", "details", [{ type: "reasoning.encrypted" }]);
       sink.stop("end_turn");
     }),
     [
@@ -303,7 +303,7 @@ Deno.test("MessageBuilder: a late signature lands in the message", () => {
     tell((sink) => {
       sink.thinking(0, "x");
       sink.text(1, "y");
-      sink.signature(0, "sig");
+      sink.note(0, "signature", "sig");
       sink.end(0);
       sink.end(1);
       sink.stop("end_turn");
@@ -413,7 +413,7 @@ Deno.test("MessageBuilder: a reply without an end is truncated, one with an end 
     }),
     ["truncated", true],
   );
-  ended(true, (sink) => sink.begin({ choice: true }));
+  ended(true, (sink) => sink.begin(true));
   ended(false, (sink) => sink.stop("end_turn"));
 });
 
@@ -439,7 +439,7 @@ Deno.test("MessageBuilder: every cap names itself, its value and its option", ()
   });
   const deep = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
   cap({ maxJsonDepth: 5 }, (sink) => sink.opaque(0, deep));
-  cap({ maxJsonDepth: 5 }, (sink) => sink.details(0, deep));
+  cap({ maxJsonDepth: 5 }, (sink) => sink.note(0, "details", deep));
   cap({ maxJsonDepth: 5 }, (sink) => sink.call(0, { id: "a", name: "f", extra: { deep } }));
 });
 
@@ -475,9 +475,9 @@ Deno.test("MessageBuilder.partial holds what arrived, held and open blocks inclu
 
 Deno.test("MessageBuilder: usage keeps the last numbers and leaves out what was not reported", () => {
   const sink = builder();
-  sink.begin({ id: "", model: 7, choice: true });
-  sink.begin({ id: "r1", model: "m1" });
-  sink.begin({ id: "r2", model: "m2" });
+  sink.begin(true, "", 7);
+  sink.begin(false, "r1", "m1");
+  sink.begin(false, "r2", "m2");
   sink.usage({ inputTokens: 3, outputTokens: 1 });
   sink.usage({ outputTokens: 2, cachedInputTokens: undefined as unknown as number });
   sink.usage({ outputTokens: NaN, reasoningTokens: -1, inputTokens: "9" as unknown as number });
@@ -561,4 +561,36 @@ Deno.test("MessageBuilder: blank text and closers without end stay linear", () =
   sink.text("t", closers);
   sink.stop("end_turn");
   sink.finish(true);
+});
+
+Deno.test("MessageBuilder: the first finish word that is no plain end counts, and an output limit above all", () => {
+  const words = (...reasons: StopReason[]) => {
+    const sink = builder();
+    sink.call(0, { id: "a", name: "f" });
+    for (const reason of reasons) sink.stop(reason, `raw ${reason}`);
+    sink.finish(true);
+    const last = sink.take().at(-1);
+    assert(last?.type === "message_complete");
+    return last.rawStopReason;
+  };
+  assertEquals(words("tool_use", "end_turn"), "raw tool_use");
+  assertEquals(words("end_turn", "tool_use", "refusal"), "raw tool_use");
+  assertEquals(words("tool_use", "max_tokens", "end_turn"), "raw max_tokens");
+});
+
+Deno.test("MessageBuilder: arguments without a call are those of one without name", () => {
+  fails("unsupported_tool_call", (sink) => {
+    sink.input("x", "{}");
+    sink.stop("tool_use");
+  });
+  assertEquals(
+    tell((sink) => {
+      sink.text("x", "a");
+      sink.input("x", "{");
+      sink.call("x", { id: "i", name: "f" });
+      sink.input("x", "}");
+      sink.stop("tool_use");
+    }).at(-1),
+    '= tool_use "a" | f#i{}',
+  );
 });
