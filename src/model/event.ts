@@ -94,7 +94,7 @@ export interface RetryEvent {
   /** Error code of the failed attempt. */
   code: string;
   /** HTTP status of the failed attempt, if there was one. */
-  status?: number;
+  status?: number | undefined;
 }
 
 /** Events of one reply. */

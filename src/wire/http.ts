@@ -40,7 +40,7 @@ export interface RetryNotice {
   /** What failed. */
   code: PawlErrorCode;
   /** HTTP status, if there was one. */
-  status?: number;
+  status?: number | undefined;
 }
 
 /** A request, its repetitions, and the body of the reply as text. Whoever makes one must close it. */
@@ -69,7 +69,7 @@ export interface Exchange {
   /**
    * Reads on. What arrived within the bounds is handed out before an error is thrown.
    *
-   * @returns Text without the byte order mark, perhaps empty; `undefined` at the end of the body.
+   * @returns Text without the byte order mark, perhaps empty; `undefined` at the end of the body, which closes the exchange.
    * @throws {PawlError} `truncated`, `malformed_stream`, `response_too_large`, `timeout`.
    * @throws The signal's reason.
    */
@@ -104,7 +104,8 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
 
   const failed = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => {
-      release();
+      clocks.stop();
+      caller?.removeEventListener("abort", leave);
       body?.cancel();
       reject(signal.reason);
     });
@@ -116,11 +117,6 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
 
   function leave(): void {
     controller.abort(caller!.reason);
-  }
-
-  function release(): void {
-    clocks.stop();
-    caller?.removeEventListener("abort", leave);
   }
 
   function fail(reason: unknown): never {
@@ -147,7 +143,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
     if (!retryable || attempt >= maxRetries || retryAfterMs > cap) fail(error);
     attempt++;
     const delayMs = Math.max(retryAfterMs, Math.min(cap, Math.ceil(250 + Math.random() * 250 * 2 ** attempt)));
-    return { attempt, delayMs, code, ...(status !== undefined && { status }) };
+    return { attempt, delayMs, code, status };
   }
 
   const exchange = {
@@ -163,17 +159,17 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       try {
         const sent = (options.fetch ?? fetch)(url, { ...init, redirect: "manual", credentials: "omit", signal });
         response = await until(sent.then((reply) => {
+          encoding = reply.headers.get("content-encoding") ?? "";
+          body = new Body(reply, reply.ok ? limits.maxResponseBytes : limits.maxErrorBytes, encoding !== "");
           // Too late: nobody else will end its connection.
-          if (signal.aborted) reply.body?.cancel().catch(() => {});
+          if (signal.aborted) body.cancel();
           return reply;
         }));
       } catch (error) {
         return again(isPawlError(error) ? fail(error) : connectionFailure(error, url));
       }
       const { status, headers, ok } = response;
-      encoding = headers.get("content-encoding") ?? "";
       const isKnown = /^(identity|none|gzip|br)?$/i.test(encoding);
-      body = new Body(response, ok ? limits.maxResponseBytes : limits.maxErrorBytes, encoding !== "");
       if (!ok) {
         // Where it leads is not told: there may be a key in it. A browser does not even tell the status.
         if (status < 400) {
@@ -206,7 +202,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
         // A failure gives up the body, and so ends its reads.
         signal.throwIfAborted();
         if (done) {
-          release();
+          exchange.close();
           return undefined;
         }
         const text = body.take(value);
