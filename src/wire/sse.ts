@@ -102,25 +102,20 @@ export class SseParser {
       this.#cr = false;
       if (text.charCodeAt(0) === LF) text = text.slice(1);
     }
-    let lf = find(text, "\n", 0);
-    let cr = find(text, "\r", 0);
+    if (text.includes("\r")) {
+      this.#cr = text.endsWith("\r");
+      text = text.replace(/\r\n?/g, "\n");
+    }
     let at = 0;
-    for (let end; (end = Math.min(lf, cr)) < text.length;) {
+    // A blank line behind a line is so frequent that it is not searched.
+    for (let end; (end = text.charCodeAt(at) === LF ? at : text.indexOf("\n", at)) >= 0; at = end + 1) {
       if (this.#rest !== "") {
         const line = this.#rest + text.slice(at, end);
         this.#rest = "";
         this.#take(line, 0, line.length);
-      } else if (end === at) this.#dispatch(events);
-      else this.#take(text, at, end);
+      } else if (end > at) this.#take(text, at, end);
+      else this.#dispatch(events);
       if (this.#size > this.#max) return;
-      at = end + 1;
-      if (end === cr) {
-        this.#cr = at === text.length;
-        if (lf === at) at++;
-        cr = find(text, "\r", at);
-      }
-      // A blank line behind a line is so frequent that it is not searched.
-      if (lf < at) lf = text.charCodeAt(at) === LF ? at : find(text, "\n", at);
     }
     this.#rest += text.slice(at);
   }
@@ -153,12 +148,6 @@ export class SseParser {
     this.#type = "";
     this.#size = 0;
   }
-}
-
-/** Where a mark is; the end of the text if there is none. */
-function find(text: string, mark: string, from: number): number {
-  const at = text.indexOf(mark, from);
-  return at < 0 ? text.length : at;
 }
 
 /**
