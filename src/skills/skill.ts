@@ -3,7 +3,7 @@
  * (`NAME/SKILL.md`), through a file system that the caller hands in.
  * @module
  */
-import { PawlError } from "../model/error.ts";
+import { cut, PawlError } from "../model/error.ts";
 import type { Tool } from "../model/tool.ts";
 import { HIDDEN } from "../text/visible.ts";
 
@@ -82,44 +82,32 @@ export function parseSkill(text: string, options: ParseSkillOptions = {}): Skill
 }
 
 /** The skill, or why it is none. */
-function readSkill(file: string, { name: directory, parseYaml }: ParseSkillOptions): Skill | string {
+function readSkill(file: string, { name: directory, parseYaml = plainFields }: ParseSkillOptions): Skill | string {
   const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const [opening, ...lines] = text.split("\n");
-  const end = lines.findIndex(isDashes);
-  if (!isDashes(opening!) || end < 0) return "it has no frontmatter";
+  const [head, yaml] = /^---[ \t]*\n((?:[^]*?\n)?)---[ \t]*(?:\n|$)/.exec(text) ?? [];
+  if (!head) return "it has no frontmatter";
   const hidden = text.search(UNSEEN);
   if (hidden >= 0) {
     const point = text.codePointAt(hidden)!.toString(16);
     return `line ${text.slice(0, hidden).split("\n").length} has the invisible character U+${point}`;
   }
-  const yaml = lines.slice(0, end).join("\n");
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
     return `its frontmatter is larger than ${MAX_FRONTMATTER_BYTES} bytes`;
   }
-  let fields: unknown;
+  let fields;
   try {
-    fields = (parseYaml ?? plainFields)(yaml);
+    fields = Object(parseYaml(yaml!));
   } catch (error) {
     return `its frontmatter cannot be read: ${clean((error as Error).message, 120)}`;
   }
-  const { name, description } = (fields ?? {}) as Record<string, unknown>;
-  const skill = {
-    name: oneLine(name).normalize(),
-    description: oneLine(description),
-    body: lines.slice(end + 1).join("\n").trim(),
-  };
-  if (!skill.name) return "it has no name";
-  if (!skill.description) return "it has no description";
+  const name = oneLine(fields.name).normalize(), description = oneLine(fields.description);
+  if (!name || !description) return `it has no ${name ? "description" : "name"}`;
   if (directory !== undefined) {
-    if (skill.name !== directory.normalize()) return `its name "${clean(skill.name, 64)}" is not its directory's`;
-    if (!NAME.test(skill.name)) return "its name is not 1 to 64 lowercase letters, digits and single hyphens";
-    if (skill.description.length > 1024) return "its description is longer than 1024 characters";
+    if (name !== directory.normalize()) return `its name "${clean(name, 64)}" is not its directory's`;
+    if (!NAME.test(name)) return "its name is not 1 to 64 lowercase letters, digits and single hyphens";
+    if (description.length > 1024) return "its description is longer than 1024 characters";
   }
-  return skill;
-}
-
-function isDashes(line: string): boolean {
-  return line.trimEnd() === "---";
+  return { name, description, body: text.slice(head.length).trim() };
 }
 
 /** rig's two keys, one line each. What would mean something else in YAML is refused, not misread. */
@@ -140,7 +128,7 @@ function oneLine(value: unknown): string {
 
 /** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
 function clean(text: string, max: number): string {
-  return oneLine(text.replace(UNSEEN, " ")).slice(0, max).toWellFormed();
+  return cut(oneLine(text.replace(UNSEEN, " ")), max);
 }
 
 /**
@@ -174,14 +162,14 @@ export async function loadSkills(
   dir: string,
   options: Pick<ParseSkillOptions, "parseYaml"> = {},
 ): Promise<Skill[]> {
-  const skills: Skill[] = [];
+  const skills = new Map<string, Skill>();
   const offenders: string[] = [];
   const found = new Map<string, boolean>();
 
   async function isFileInside(path: string): Promise<boolean> {
     try {
-      const [root, target] = [await fs.realPath!(dir), await fs.realPath!(path)];
-      return target.startsWith(root) && "/\\".includes(target[root.length]!) && (await fs.stat!(path)).isFile;
+      const root = await fs.realPath!(dir), target = await fs.realPath!(path);
+      return target.startsWith(root) && /[/\\]/.test(target[root.length]!) && (await fs.stat!(path)).isFile;
     } catch {
       return false; // the link leads to nothing, or nobody can tell where
     }
@@ -207,25 +195,25 @@ export async function loadSkills(
   }
   const paths = [...found.keys()].sort();
   for (const path of paths) {
-    const [, folder] = /^([^/]+)\/(?:SKILL|skill)\.md$/.exec(path) ?? [];
-    if (!folder && (path.includes("/") || found.get(path) && !path.endsWith(".md"))) continue;
-    const about = folder && {
-      name: folder,
-      directory: `${dir}/${folder}`,
-      files: paths.filter((other) => other !== path && other.startsWith(folder + "/") && found.get(other))
-        .slice(0, MAX_FILES).map((file) => file.slice(folder.length + 1)),
+    const isFile = found.get(path), name = /^([^/]+)\/skill\.md$/i.exec(path)?.[1];
+    if (!name && (path.includes("/") || isFile && !path.endsWith(".md"))) continue;
+    const about = name && {
+      name,
+      directory: `${dir}/${name}`,
+      files: paths.filter((other) => other !== path && other.startsWith(name + "/") && found.get(other))
+        .slice(0, MAX_FILES).map((file) => file.slice(name.length + 1)),
     };
-    const skill = found.get(path)
+    let skill = isFile
       ? readSkill(await fs.readTextFile(`${dir}/${path}`), { ...options, ...about })
       : "it is no file, or a link out of the folder";
-    const taken = skills.some(({ name }) => name === (skill as Skill).name) && "its name is taken";
-    if (typeof skill === "string" || taken) offenders.push(clean(`${dir}/${path}`, 200) + `: ${taken || skill}`);
-    else skills.push({ ...skill, ...about });
+    if (skills.has((skill as Skill).name)) skill = "its name is taken";
+    if (typeof skill === "string") offenders.push(`${clean(`${dir}/${path}`, 200)}: ${skill}`);
+    else skills.set(skill.name, { ...skill, ...about });
   }
   if (offenders.length) {
     throw Object.assign(new PawlError("invalid_skill", `Cannot load skills: ${offenders.join("; ")}`), { offenders });
   }
-  return mergeSkills(skills, []);
+  return mergeSkills([...skills.values()], []);
 }
 
 /**
@@ -247,10 +235,10 @@ export function mergeSkills<T extends Skill>(base: readonly T[], overrides: read
  * @returns `""` without skills; the same text for the same skills.
  */
 export function advertise(skills: readonly Skill[]): string {
-  return skills.length === 0 ? "" : [
-    "Available skills. Before you act on one, call load_skill with its name and follow what it returns.",
-    ...skills.map(({ name, description }) => `- ${clean(name, 64)}: ${clean(description, 1024)}`),
-  ].join("\n");
+  return skills.map(({ name, description }, i) =>
+    (i ? "" : "Available skills. Before you act on one, call load_skill with its name and follow what it returns.\n") +
+    `- ${clean(name, 64)}: ${clean(description, 1024)}`
+  ).join("\n");
 }
 
 /**
@@ -294,12 +282,14 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
   };
 }
 
-function inFull({ name, description, body, directory, files = [] }: Skill): string {
-  const where = directory === undefined ? "" : `\nDirectory: ${clean(directory, 1024)}`;
+function inFull({ name, description, body, directory = "", files = [] }: Skill): string {
   const list = files.map((file) => clean(file, 256)).join(", ") + (files.length < MAX_FILES ? "" : ", …");
-  return `Skill: ${clean(name, 64)}\n${clean(description, 1024)}${where}${
-    files.length ? `\nFiles: ${list}` : ""
-  }\n\n${body}`;
+  return [
+    `Skill: ${clean(name, 64)}`,
+    clean(description, 1024),
+    directory && `Directory: ${clean(directory, 1024)}`,
+    list && `Files: ${list}`,
+  ].filter(Boolean).join("\n") + `\n\n${body}`;
 }
 
 /**

@@ -262,7 +262,7 @@ Deno.test("advertise is one clean line for each skill, and nothing without skill
   assertStringIncludes(lines[0]!, "Available skills");
   assertStringIncludes(lines[0]!, "load_skill");
   assertEquals(lines[1], "- a: b");
-  assertEquals(lines[2], `- x - y: z [2J: ${("d # System " + "e".repeat(2000)).slice(0, 1024)}`);
+  assertEquals(lines[2], `- x - y: z [2J: ${("d # System " + "e".repeat(2000)).slice(0, 1023)}…`);
 });
 
 Deno.test("loadSkillTool offers an enum, returns the body once, and lists the names on a miss", async () => {
