@@ -28,6 +28,8 @@ export interface Frame {
   inputTokens?: number;
   /** Whether an OpenAI stream ends with a usage chunk. */
   usage: boolean;
+  /** More fields for each chunk of an OpenAI stream: vendors add some. */
+  envelope?: Record<string, unknown>;
 }
 
 /** A turn in one dialect. */
@@ -76,7 +78,13 @@ function openAiCalls(turn: Turn, { serial }: Frame): OpenAiCall[] {
 /** `/chat/completions`, reasoning in `reasoning_content` as llama.cpp and DeepSeek send it. */
 export const openAiEncoding: Encoding = {
   stream(turn, frame) {
-    const base = { id: `chatcmpl-${frame.serial}`, object: "chat.completion.chunk", created: 0, model: frame.model };
+    const base = {
+      id: `chatcmpl-${frame.serial}`,
+      object: "chat.completion.chunk",
+      created: 0,
+      model: frame.model,
+      ...frame.envelope,
+    };
     const deltas: unknown[] = [
       { role: "assistant", content: null },
       ...tokens(turn.thinking ?? "").map((text) => ({ reasoning_content: text })),
