@@ -31,16 +31,12 @@ function describe(error: unknown): string {
 /**
  * A fetch that failed.
  *
- * @param error What it threw.
- * @param url Of the request; only an error that names a permission says its host and port.
+ * @param error What it threw. If it is Deno that did not permit it, host and port are told, for they are in the flag.
  */
-export function connectionFailure(error: unknown, url: string): PawlError {
-  if (error instanceof Error && /^(NotCapable|PermissionDenied)$/.test(error.name)) {
-    const { protocol, hostname, port } = new URL(url);
-    const host = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
-    return new PawlError("permission", `Cannot reach the endpoint: Deno needs --allow-net=${host}`);
-  }
+export function connectionFailure(error: unknown): PawlError {
   const text = describe(error);
+  const [, host] = /net access to "(.+?)"/.exec(text) ?? [];
+  if (host) return new PawlError("permission", `Cannot reach the endpoint: Deno needs --allow-net=${host}`);
   const [, words] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))!;
   return new PawlError("unreachable", `Cannot reach the endpoint: ${words}`, { retryable: true });
 }

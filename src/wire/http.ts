@@ -166,7 +166,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
           return reply;
         }));
       } catch (error) {
-        return again(isPawlError(error) ? fail(error) : connectionFailure(error, url));
+        return again(isPawlError(error) ? fail(error) : connectionFailure(error));
       }
       const { status, headers, ok } = response;
       const isKnown = /^(identity|none|gzip|br)?$/i.test(encoding);

@@ -100,7 +100,7 @@ export function recordFetch(
     try {
       response = await fetch(input, init);
     } catch (error) {
-      await finish(init?.signal?.aborted ? "left" : connectionFailure(error, url).message.replace(/^.*: /, ""));
+      await finish(init?.signal?.aborted ? "left" : connectionFailure(error).message.replace(/^.*: /, ""));
       throw error;
     }
     // Of a status beyond 599 no response can be made.
