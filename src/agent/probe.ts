@@ -3,8 +3,10 @@
  * @module
  */
 import { isPawlError, type PawlError } from "../model/error.ts";
+import type { ContentBlock } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { excerpt } from "../text/error_text.ts";
+import { TAG } from "../text/reasoning.ts";
 import { ask, PING, pings, PROBE_PROMPT, PROBE_SYSTEM, type Sample } from "./probe_tool_calling.ts";
 import { textOf } from "./reply.ts";
 
@@ -20,10 +22,6 @@ export type ProbeCheckName =
   | "token_field"
   | "system_role"
   | "context";
-
-/** Their order in a report. */
-const NAMES = "reachable model streaming usage tool_call parallel_calls reasoning token_field system_role context"
-  .split(" ") as ProbeCheckName[];
 
 /** One line of a report. */
 export interface ProbeCheck {
@@ -84,94 +82,87 @@ export interface ProbeOptions {
  * assertEquals(checks.map(({ status }) => status).slice(0, 4), ["pass", "fail", "fail", "skip"]);
  * ```
  */
-export function probe(provider: Provider, options: ProbeOptions = {}): Promise<ProbeReport> {
-  return new Diagnosis(provider, options).run();
-}
+export async function probe(provider: Provider, options: ProbeOptions = {}): Promise<ProbeReport> {
+  const { signal, context: tokens, onCheck } = options;
+  const checks = new Map<ProbeCheckName, ProbeCheck>();
 
-class Diagnosis {
-  readonly #provider: Provider;
-  readonly #options: ProbeOptions;
-  readonly #call: StreamOptions;
-  readonly #checks: ProbeCheck[] = [];
-
-  constructor(provider: Provider, options: ProbeOptions) {
-    this.#provider = provider;
-    this.#options = options;
-    this.#call = options.signal ? { signal: options.signal } : {};
+  function note(name: ProbeCheckName, passes: boolean | undefined, detail: string, hint?: string | false): void {
+    const status = passes === undefined ? "skip" : passes ? "pass" : "fail";
+    const check: ProbeCheck = { name, status, detail, ...(status === "fail" && hint && { hint }) };
+    checks.set(name, check);
+    onCheck?.(check);
   }
 
-  async run(): Promise<ProbeReport> {
-    const said = await this.#speak(await this.#reach());
-    if (said) {
-      const called = await this.#callTool();
-      this.#findReasoning([said, called]);
-      await this.#limitTokens();
-      this.#findSystem(said);
-      await this.#fillContext();
+  async function attempt<T>(work: Promise<T>): Promise<T | PawlError> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!isPawlError(error) || signal?.aborted) throw error;
+      return error;
     }
-    for (const name of NAMES) {
-      if (!this.#checks.some((check) => check.name === name)) this.#note(name, undefined, "not asked");
-    }
-    this.#checks.sort((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
-    const { dialect, model } = this.#provider;
-    const ok = this.#checks.every(({ name, status }) =>
-      status === "pass" || !/^(reachable|model|streaming|tool_call)$/.test(name)
-    );
-    return { ok, dialect, model, checks: this.#checks };
   }
 
-  /** The listed models; an empty list if there is none to be had, `undefined` if nothing answers. */
-  async #reach(): Promise<string[] | undefined> {
-    const listed = await this.#attempt(this.#provider.listModels(this.#call));
-    const isError = isPawlError(listed);
-    if (isError && /^(unreachable|timeout|permission)$/.test(listed.code)) {
-      this.#noteError("reachable", listed);
-      return undefined;
-    }
-    this.#note("reachable", true, "the endpoint answers");
-    return isError ? [] : listed;
+  function send(system: string, user: string, more?: StreamOptions): Promise<Sample | PawlError> {
+    return attempt(ask(provider, system, user, { signal, ...more }));
   }
 
-  async #speak(ids: readonly string[] | undefined): Promise<Sample | undefined> {
-    if (ids === undefined) return undefined;
-    const said = await this.#ask("End every answer with the word PAWL.", "Count from 1 to 20.");
-    const isListed = ids.includes(this.#provider.model);
-    this.#note(
-      "model",
-      isListed || !isPawlError(said),
-      isListed ? "listed" : "not listed",
-      ids.length > 0 ? `the endpoint lists ${this.#cut(ids.join(", "))}` : "check its name",
-    );
-    if (isPawlError(said)) {
-      this.#noteError("streaming", said);
-      return undefined;
-    }
-    this.#note(
+  /** Notes an error as the outcome of a check. */
+  function failed(name: ProbeCheckName, outcome: unknown): outcome is PawlError {
+    if (!isPawlError(outcome)) return false;
+    const { code, status, message } = outcome;
+    const hint = code === "unreachable"
+      ? "check host and port, and that the server runs"
+      : status === 401 || status === 403
+      ? "check the API key"
+      : status === 404 && "check the base URL and the name of the model";
+    note(name, false, message, hint);
+    return true;
+  }
+
+  /** Words of the endpoint, fit to be shown. */
+  function quote(text: string): string {
+    return excerpt(text, (text) => provider.scrub(text));
+  }
+
+  async function speak(ids: readonly string[]): Promise<void> {
+    const said = await send("End every answer with the word PAWL.", "Count from 1 to 20.");
+    const isListed = ids.includes(provider.model);
+    const hint = ids.length > 0 ? `the endpoint lists ${quote(ids.join(", "))}` : "check its name";
+    note("model", isListed || !isPawlError(said), isListed ? "listed" : "not listed", hint);
+    if (failed("streaming", said)) return;
+    const text = textOf(said.message), { inputTokens, outputTokens } = said.usage ?? {};
+    note(
       "streaming",
-      said.pieces > 1 || textOf(said.message).length < 20,
-      `the reply is complete, pieces: ${said.pieces}`,
+      said.pieces > 1 || text.length < 20,
+      `pieces of the reply: ${said.pieces}`,
       "the server does not stream, or a proxy holds replies back",
     );
-    const { inputTokens, outputTokens } = said.usage ?? {};
-    this.#note(
+    note(
       "usage",
       inputTokens !== undefined && outputTokens !== undefined,
       `tokens in: ${inputTokens ?? "unknown"}, out: ${outputTokens ?? "unknown"}`,
-      "check compat.streamUsage; without usage four characters count as a token",
+      "check compat.streamUsage",
     );
-    return said;
+    findReasoning([...said.message.content, ...await callTool()]);
+    await limitTokens();
+    const obeys = /pawl/i.test(text), tells = text !== "" && said.stopReason !== "max_tokens";
+    note(
+      "system_role",
+      obeys || (tells ? false : undefined),
+      obeys ? "obeyed" : "it left no trace in the reply",
+      "put instructions into the prompt",
+    );
+    if (tokens !== undefined) await fillContext(tokens);
   }
 
-  async #callTool(): Promise<Sample | undefined> {
+  /** @returns Blocks of the reply. */
+  async function callTool(): Promise<ContentBlock[]> {
     const tools = [PING];
-    const called = await this.#ask(PROBE_SYSTEM, PROBE_PROMPT, { tools });
-    if (isPawlError(called)) {
-      this.#noteError("tool_call", called);
-      return undefined;
-    }
-    const { message, stopReason, warnings } = called;
-    const works = pings(message.content) > 0;
-    this.#note(
+    const called = await send(PROBE_SYSTEM, PROBE_PROMPT, { tools });
+    if (failed("tool_call", called)) return [];
+    const { message: { content }, stopReason, warnings } = called;
+    const works = pings(content) > 0;
+    note(
       "tool_call",
       works,
       works ? "called when told to" : `not called, the reply ended with ${stopReason}`,
@@ -181,119 +172,65 @@ class Diagnosis {
         ? "the call came as text: start the server with the tool parser of this model"
         : "the model, or its template on the server, knows no tools",
     );
-    if (!works) return called;
-    const both = await this.#ask(PROBE_SYSTEM, 'Call the ping tool twice at once, with messages "a" and "b".', {
-      tools,
-    });
-    if (isPawlError(both)) this.#noteError("parallel_calls", both);
-    else {
-      const count = pings(both.message.content);
-      this.#note(
-        "parallel_calls",
-        count > 1,
-        `calls in one reply: ${count} of 2`,
-        "calls come one at a time, which works",
-      );
+    if (works) {
+      const both = await send(PROBE_SYSTEM, 'Call the ping tool twice at once, with messages "a" and "b".', { tools });
+      if (!failed("parallel_calls", both)) {
+        const count = pings(both.message.content);
+        note("parallel_calls", count > 1, `calls in one reply: ${count} of 2`, "calls one at a time work");
+      }
     }
-    return called;
+    return content;
   }
 
-  #findReasoning(samples: readonly (Sample | undefined)[]): void {
-    const blocks = samples.flatMap((sample) => sample?.message.content ?? []);
+  function findReasoning(blocks: readonly ContentBlock[]): void {
     const thinking = blocks.find((block) => block.type === "thinking");
-    const leaks = blocks.some((block) =>
-      block.type === "text" && /<\/?(mm:think|think(ing)?|thought)>/i.test(block.text)
-    );
-    this.#note(
-      "reasoning",
-      leaks ? false : thinking && true,
-      leaks
-        ? "tags of it are in the text"
-        : thinking
-        ? `kept apart from the text, it came ${
-          thinking.field ? `in ${this.#cut(thinking.field)}` : "in blocks or tags"
-        }`
-        : "none was seen",
-      "set thinkTags to auto",
-    );
+    if (blocks.some((block) => block.type === "text" && new RegExp(TAG, "i").test(block.text))) {
+      note("reasoning", false, "tags of it are in the text", "set thinkTags to auto");
+    } else if (thinking) note("reasoning", true, `kept apart, it came in ${quote(thinking.field ?? "blocks or tags")}`);
+    else note("reasoning", undefined, "none was seen");
   }
 
-  async #limitTokens(): Promise<void> {
-    const reply = await this.#ask("Be thorough.", "Count from 1 to 200.", { maxTokens: 16 });
-    const hint = "set compat.maxTokensField to the name that the server knows";
-    if (isPawlError(reply)) return this.#note("token_field", false, reply.message, hint);
+  async function limitTokens(): Promise<void> {
+    const reply = await send("Be thorough.", "Count from 1 to 200.", { maxTokens: 16 });
+    if (failed("token_field", reply)) return;
     const holds = reply.stopReason === "max_tokens";
-    const isShort = textOf(reply.message).length <= 200;
-    this.#note(
+    note(
       "token_field",
-      holds || (isShort ? undefined : false),
+      holds || (textOf(reply.message).length > 200 ? false : undefined),
       `16 tokens ${holds ? "ended" : "did not end"} the reply`,
-      hint,
+      "set compat.maxTokensField to the name that the server knows",
     );
   }
 
-  #findSystem({ message, stopReason }: Sample): void {
-    const text = textOf(message);
-    const obeys = /pawl/i.test(text);
-    this.#note(
-      "system_role",
-      obeys || (text !== "" && stopReason !== "max_tokens" ? false : undefined),
-      obeys ? "obeyed" : "it left no trace in the reply",
-      "put instructions into the prompt",
-    );
-  }
-
-  async #fillContext(): Promise<void> {
-    const tokens = this.#options.context;
-    if (tokens === undefined) return;
+  async function fillContext(tokens: number): Promise<void> {
     // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
     const filler = "one two three four five six seven eight nine ten ".repeat(Math.ceil(tokens / 10));
-    const reply = await this.#ask(
+    const reply = await send(
       "Answer in one word.",
       `The secret word is zephyr.\n${filler}\nWhat is the secret word?`,
     );
-    if (isPawlError(reply)) return this.#noteError("context", reply);
-    this.#note(
+    if (failed("context", reply)) return;
+    note(
       "context",
       /zephyr/i.test(textOf(reply.message)),
       `tokens sent: about ${tokens}, counted: ${reply.usage?.inputTokens ?? "unknown"}`,
-      "the prompt was cut, or its begin forgotten: raise the context size of the server",
+      "the prompt was cut or its begin forgotten: raise the context size of the server",
     );
   }
 
-  #note(name: ProbeCheckName, passes: boolean | undefined, detail: string, hint?: string): void {
-    const status = passes === undefined ? "skip" : passes ? "pass" : "fail";
-    const check: ProbeCheck = { name, status, detail, ...(status === "fail" && hint && { hint }) };
-    this.#checks.push(check);
-    this.#options.onCheck?.(check);
+  const listed = await attempt(provider.listModels({ signal }));
+  if (isPawlError(listed) && /^(unreachable|timeout|permission)$/.test(listed.code)) failed("reachable", listed);
+  else {
+    note("reachable", true, "the endpoint answers");
+    await speak(isPawlError(listed) ? [] : listed);
   }
-
-  #noteError(name: ProbeCheckName, { code, status, message }: PawlError): void {
-    const hint = code === "unreachable"
-      ? "check host and port, and that the server runs"
-      : status === 401 || status === 403
-      ? "check the API key"
-      : status === 404
-      ? "check the base URL and the name of the model"
-      : undefined;
-    this.#note(name, false, message, hint);
-  }
-
-  /** Words of the endpoint, fit to be shown. */
-  #cut(text: string): string {
-    return excerpt(text, (text) => this.#provider.scrub(text));
-  }
-
-  #ask(system: string, user: string, options: StreamOptions = {}): Promise<Sample | PawlError> {
-    return this.#attempt(ask(this.#provider, system, user, { ...this.#call, ...options }));
-  }
-
-  async #attempt<T>(work: Promise<T>): Promise<T | PawlError> {
-    try {
-      return await work;
-    } catch (error) {
-      if (!isPawlError(error) || this.#options.signal?.aborted) throw error;
-      return error;
-    }
-  }
+  const names = "reachable model streaming usage tool_call parallel_calls reasoning token_field system_role context"
+    .split(" ") as ProbeCheckName[];
+  for (const name of names) if (!checks.has(name)) note(name, undefined, "not asked");
+  const { dialect, model } = provider;
+  const list = names.map((name) => checks.get(name)!);
+  const ok = list.every(({ name, status }) =>
+    status === "pass" || !/^(reachable|model|streaming|tool_call)$/.test(name)
+  );
+  return { ok, dialect, model, checks: list };
 }

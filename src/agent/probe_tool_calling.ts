@@ -39,7 +39,7 @@ export async function ask(provider: Provider, system: string, user: string, opti
     if (event.type === "content_delta") pieces++;
     else if (event.type === "message_complete") return { ...event, pieces };
   }
-  throw fault("truncated", "Cannot use the reply: it ended without its message", true);
+  throw fault("truncated", "the reply has no end", true);
 }
 
 /** Number of calls of the probe's tool. */
@@ -76,23 +76,15 @@ export function pings(content: readonly ContentBlock[]): number {
  */
 export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
   const { signal } = options;
-  const sample = await ask(provider, PROBE_SYSTEM, PROBE_PROMPT, {
+  const { stopReason, message } = await ask(provider, PROBE_SYSTEM, PROBE_PROMPT, {
     tools: [PING],
     maxTokens: PROBE_TOKENS,
-    ...(signal && { signal }),
+    signal,
   }).catch((error) => {
     // An abort is the caller's, and a missing permission is about the caller's own settings.
     if (!isPawlError(error) || error === signal?.reason || error.code === "permission") throw error;
-    const { code, retryable, status } = error;
-    throw new PawlError(code, "Cannot probe the model: the connection failed", {
-      retryable,
-      ...(status !== undefined && { status }),
-    });
+    throw new PawlError(error.code, "Cannot probe the model: the connection failed", error);
   });
-  if (sample.stopReason === "max_tokens") {
-    throw fault("output_limit", `Cannot probe the model: ${PROBE_TOKENS} tokens were spent before it called the tool`);
-  }
-  if (pings(sample.message.content) === 0) {
-    throw fault("no_tool_calling", "Cannot use the model with tools: told to call one, it did not");
-  }
+  if (stopReason === "max_tokens") throw fault("output_limit", `no call within ${PROBE_TOKENS} tokens`);
+  if (pings(message.content) === 0) throw fault("no_tool_calling", "told to call a tool, the model did not");
 }

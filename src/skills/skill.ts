@@ -56,8 +56,8 @@ export interface SkillFs {
 const MAX_FRONTMATTER_BYTES = 8192;
 const MAX_FILES = 50;
 const NAME = /^(?!.{65}|-|.*--|.*-$)[-\p{Ll}\p{Lo}\p{M}\p{Nd}]+$/u;
-// A reviewer does not see these, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
-const UNSEEN = new RegExp(`${HIDDEN.source}|\\u2800|[\\u200c\\u200d\\ufe00-\\ufe0f]{3}`, "gv");
+// A reviewer does not see these either, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
+const UNSEEN = /\u2800|[\u200c\u200d\ufe00-\ufe0f]{3}/g;
 
 /**
  * Reads the text of one skill: frontmatter between two `---` lines (at most 8 KiB), then the body.
@@ -86,8 +86,8 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const [head, yaml] = /^---[ \t]*\n((?:[^]*?\n)?)---[ \t]*(?:\n|$)/.exec(text) ?? [];
   if (!head) return "it has no frontmatter";
-  const hidden = text.search(UNSEEN);
-  if (hidden >= 0) {
+  const hidden = [HIDDEN, UNSEEN].map((pattern) => text.search(pattern)).find((at) => at >= 0);
+  if (hidden !== undefined) {
     const point = text.codePointAt(hidden)!.toString(16);
     return `line ${text.slice(0, hidden).split("\n").length} has the invisible character U+${point}`;
   }
@@ -128,7 +128,7 @@ function oneLine(value: unknown): string {
 
 /** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
 function clean(text: string, max: number): string {
-  return cut(oneLine(text.replace(UNSEEN, " ")), max);
+  return cut(oneLine(text.replace(HIDDEN, " ").replace(UNSEEN, " ")), max);
 }
 
 /**

@@ -90,7 +90,7 @@ export function decodeJsonObject(text: string): Record<string, unknown> {
 
   let from = 0, to = 0, i = reply.indexOf("{");
   if (i < 0) throw new PawlError("not_json", 'Cannot read the reply as JSON: it holds no "{"');
-  for (let end; i >= 0; i = reply.indexOf("{", Math.max(end, i + 1))) {
+  for (let end = 0; i >= 0; i = reply.indexOf("{", Math.max(end, i + 1))) {
     if (ends[i] === 0) walk(i);
     end = ends[i]!;
     if (end - i > to - from) {

@@ -5,7 +5,8 @@
 
 const CLOSERS = "</think></thinking></thought></mm:think>";
 const TAGS = CLOSERS + CLOSERS.replaceAll("/", "");
-const TAG = /<(\/?)(think|thinking|thought|mm:think)>/iy;
+/** A tag at the place that is looked at. */
+export const TAG: RegExp = /<(\/?)(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
