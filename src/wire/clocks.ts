@@ -47,11 +47,13 @@ export function createClocks(limits: Limits, expired: (clock: ClockName) => void
   let isWaiting = false;
   let last = 0;
 
-  function look(): void {
+  function look(heard?: boolean): void {
     const passed = Date.now() - last;
     last += passed;
+    if (isWaiting && passed > 0) waited += Math.min(passed, LONGEST_MS);
+    // However late it comes, what has come ends the silence.
+    if (heard && "idleTimeoutMs" in started) started.idleTimeoutMs = waited;
     if (!isWaiting || passed <= 0) return;
-    waited += Math.min(passed, LONGEST_MS);
     for (const clock of Object.keys(started) as ClockName[]) {
       if (waited - started[clock]! >= limits[clock]) expired(clock);
     }
@@ -64,9 +66,8 @@ export function createClocks(limits: Limits, expired: (clock: ClockName) => void
       isWaiting = true;
     },
     end() {
-      look();
+      look(true);
       isWaiting = false;
-      if ("idleTimeoutMs" in started) started.idleTimeoutMs = waited;
     },
     head() {
       started = { idleTimeoutMs: waited, progressTimeoutMs: waited, totalTimeoutMs: 0 };

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
-import type { ClockName } from "../../src/wire/clocks.ts";
+import { resolveLimits } from "../../src/model/limits.ts";
+import { type ClockName, type Clocks, createClocks } from "../../src/wire/clocks.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { exchangeWith, fetchOf, outcomeOf } from "./exchanges.ts";
 import { CHUNKED, withServer } from "./raw_server.ts";
@@ -133,6 +134,71 @@ Deno.test("Exchange: a body that never lets a timer run is still ended", async (
     // The cap is the other bound that may end it first.
     if (!isPawlError(error, "response_too_large")) assertClock(error, clock);
   }
+});
+
+/** Runs with a `Date.now` that goes on only when it is told to; the timer gets no turn. */
+function withTime(
+  limits: Parameters<typeof resolveLimits>[0],
+  run: (clocks: Clocks, pass: (ms: number) => void) => void,
+) {
+  const { now } = Date;
+  const expired: ClockName[] = [];
+  const clocks = createClocks(resolveLimits(limits), (clock) => expired.push(clock));
+  let time = now();
+  Date.now = () => time;
+  try {
+    run(clocks, (ms) => time += ms);
+  } finally {
+    clocks.stop();
+    Date.now = now;
+  }
+  return expired;
+}
+
+Deno.test("createClocks: what passes is counted in full, however rarely the timer runs", () => {
+  const limits = { headersTimeoutMs: 4000 };
+  for (const [ms, expired] of [[1999, []], [2000, ["headersTimeoutMs"]]] as const) {
+    assertEquals(
+      withTime(limits, (clocks, pass) => {
+        for (let i = 0; i < 2; i++) {
+          clocks.begin();
+          pass(ms);
+          clocks.end();
+          pass(60_000);
+        }
+      }),
+      [...expired],
+    );
+  }
+});
+
+Deno.test("createClocks: a byte ends the silence, however late it is looked at", () => {
+  const limits = { idleTimeoutMs: 2000, progressTimeoutMs: 10_000 };
+  assertEquals(
+    withTime(limits, (clocks, pass) => {
+      clocks.head();
+      for (let i = 0; i < 4; i++) {
+        clocks.begin();
+        pass(3000);
+        clocks.end();
+      }
+    }),
+    ["progressTimeoutMs"],
+  );
+});
+
+Deno.test("createClocks: a step of the system's clock or a stopped process is no hour of waiting", () => {
+  const limits = { headersTimeoutMs: 20_000 };
+  assertEquals(
+    withTime(limits, (clocks, pass) => {
+      for (const ms of [3_600_000, -7_200_000, 3_600_000]) {
+        clocks.begin();
+        pass(ms);
+        clocks.end();
+      }
+    }),
+    [],
+  );
 });
 
 const REASONS: unknown[] = [new Error("mine"), "text", 0, null, new DOMException("stop", "TimeoutError")];
