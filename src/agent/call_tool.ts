@@ -86,9 +86,7 @@ export async function callTool(
   try {
     const work = new Promise((done) => done(tool.run(input, { signal: stop.signal, call })));
     const value = await race(race(work, stop.signal), signal);
-    return typeof value === "string"
-      ? { content: value }
-      : failure(`the tool returned ${value === null ? value : typeof value} where text was due`);
+    return typeof value === "string" ? { content: value } : failure(`the tool returned ${typeof value}, not text`);
   } catch (error) {
     if (signal.aborted) {
       stop.abort(signal.reason);
@@ -116,7 +114,7 @@ function describe(thrown: unknown): string {
  */
 export function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
-  const note = `\n[${text.length - max} characters or more were cut here]\n`;
+  const note = `\n[${text.length - max}+ characters cut]\n`;
   // The note counts too, unless it would be most of what is kept.
   const keep = Math.max(max - note.length, max >> 1);
   const head = Math.ceil(keep / 2);

@@ -11,7 +11,7 @@ import { race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
 import { callTool, checkCall, cutMiddle, failure, type Outcome, startTimer } from "./call_tool.ts";
 import type { RunResult, RunSettings } from "./options.ts";
-import { addUsage, cleanText, fault, textOf } from "./reply.ts";
+import { addUsage, cleanText, fault, reached, textOf } from "./reply.ts";
 
 /** Conversations that a run appends to at this moment. */
 const IN_USE = new WeakSet<Conversation>();
@@ -66,7 +66,7 @@ export async function* loop(
     stop.abort(outer?.reason);
   }
   function expire(): void {
-    stop.abort(fault("budget", `the run has taken deadlineMs (${deadlineMs} ms)`));
+    stop.abort(reached("budget", "deadlineMs", deadlineMs));
   }
   outer?.addEventListener("abort", forward);
   const timer = startTimer(deadlineMs, expire);
@@ -85,18 +85,18 @@ export async function* loop(
     const isCut = stopReason === "max_tokens";
     const isSilent = message.content.length === 0 && outputTokens === 0;
     if (isCut && !isSilent && told.rawStopReason !== "model_context_window_exceeded") {
-      return fault("output_limit", `the reply was cut off at maxTokens (${call.maxTokens ?? provider.maxTokens})`);
+      return reached("output_limit", "maxTokens", call.maxTokens ?? provider.maxTokens);
     }
     if (stopReason !== "refusal") {
       if (isCut || (isSilent && inputTokens! >= FULL_PROMPT_TOKENS)) {
-        return fault("context_overflow", "the conversation fills the model's context");
+        return fault("context_overflow", "the model's context is full");
       }
       if (asked.length > MAX_CALLS) {
         return fault("iteration_limit", `there are ${asked.length} calls, the cap is ${MAX_CALLS}`);
       }
       // Once a tool has run, nothing more to say is an answer (quirk A-23).
       if (asked.length + toolCalls === 0 && stopReason !== "pause_turn" && cleanText(provider, text) === "") {
-        return fault("empty_reply", "the reply has neither text nor calls", true);
+        return fault("empty_reply", "the reply is empty", true);
       }
     }
     conversation.addAssistantMessage(message);
@@ -148,12 +148,8 @@ export async function* loop(
 
   try {
     for (;;) {
-      if (iterations >= maxIterations) {
-        throw fault("iteration_limit", `no answer after maxIterations (${maxIterations}) replies`);
-      }
-      if (spent >= maxTotalTokens) {
-        throw fault("budget", `${spent} tokens are spent, maxTotalTokens is ${maxTotalTokens}`);
-      }
+      if (iterations >= maxIterations) throw reached("iteration_limit", "maxIterations", maxIterations);
+      if (spent >= maxTotalTokens) throw reached("budget", "maxTotalTokens", maxTotalTokens);
       // A tool that blocks the thread holds up the timer too.
       if (performance.now() >= endsAt) expire();
       signal.throwIfAborted();
@@ -185,9 +181,7 @@ export async function* loop(
         settle();
         repeats = seen === fingerprint ? repeats + 1 : 1;
         fingerprint = seen;
-        if (repeats === maxRepeats) {
-          throw fault("no_progress", `maxRepeats (${maxRepeats}) rounds had the same calls and results`);
-        }
+        if (repeats === maxRepeats) throw reached("no_progress", "maxRepeats", maxRepeats);
       } else if (goesOn) paused = text;
       if (goesOn) continue;
       const result: RunResult = { ...soFar(text), stopReason, message };

@@ -25,7 +25,7 @@ const MAX_LOOK = 8192;
 const MAX_DEPTH = 8;
 
 /** Where texts are found, the best first; an `error` that is an object comes before all. */
-const TEXT_KEYS = "message error_message msg detail error_description error errors description reason Message title raw"
+const TEXT_KEYS = "message error_message msg detail error_description error errors Message title raw"
   .split(" ");
 
 /** What a line of server-sent events has beside its data. */
@@ -37,7 +37,7 @@ const URLS = /\b[a-z][\w+.-]{0,20}:\/\/[^\s"<>]*/gi;
 /** By what OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Mistral, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen say. */
 const OVERFLOW = new RegExp(
   "context[ _-]?(?:length|window|size|limit)|" +
-    "(?:prompt|input|messages|conversation)\\b[^.:]{0,60}(?:exceed|too (?:long|large)|longer|length)|" +
+    "(?:prompt|input|messages|conversation)\\b[^.:]{0,60}(?:exceed|too l|longer|length)|" +
     "reduce (?:the|your) (?:length|size|prompt)|model token limit|token limit exceeded|" +
     "too many (?:input |prompt )?tokens|`inputs` (?:tokens|must)|超长",
   "i",
@@ -46,11 +46,8 @@ const OVERFLOW = new RegExp(
 const RATE = /rate.?limit|per.minute|wait/i;
 
 /** Words in a code or type that blame the request, the key or the account. */
-const PERMANENT = new RegExp(
-  "invalid|bad.?request|malformed|unprocess|validation|support|auth|permission|forbidden|denied|not.?found|too.?large|" +
-    "conte[nx]t|quota|billing|credit|payment|safety",
-  "i",
-);
+const PERMANENT =
+  /valid|bad.?request|malformed|unprocess|support|auth|permission|forbidden|denied|not.?found|large|conte[nx]t|quota|billing|credit|payment|safety/i;
 
 /**
  * Finds out what an endpoint says, in any shape seen in the wild (quirks H-05, H-06, O-84…O-87, A-27). Never throws; the work is

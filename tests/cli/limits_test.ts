@@ -56,7 +56,7 @@ const BOUNDS: Record<string, Bound> = {
   totalTimeoutMs: bound("totalTimeoutMs=400ms", "endless-deltas-slow", /limits\.totalTimeoutMs \(400 ms\)/, 4),
   maxRepeats: bound("maxRepeats=2", "infinite-tool-loop", /no_progress: .*maxRepeats \(2\)/, 7, { requests: 2 }),
   maxToolResultChars: bound("maxToolResultChars=2", "ok-tools", /^(?!error)/, 0, {
-    sends: /characters or more were cut here/,
+    sends: /characters cut/,
   }),
   toolTimeoutMs: bound("toolTimeoutMs=50ms", "ok-tools", /^(?!error)/, 0, { sends: /error: timed out after 50 ms/ }),
   deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*deadlineMs \(300 ms\)/, 7),
