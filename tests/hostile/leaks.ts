@@ -21,12 +21,13 @@ export function shown(value: unknown): string {
 /** The first part of the key that is in a text. */
 export function leakIn(text: string, key = CANARY): string | undefined {
   const plain = text.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  const texts = plain === text ? [text] : [text, plain];
   const spellings = [key, btoa(key), btoa(`0${key}`).slice(2), btoa(`00${key}`).slice(3)];
   for (const spelling of spellings) {
     const bare = spelling.replace(/=+$/, "");
     for (let i = 0; i + WINDOW <= bare.length; i++) {
       const window = bare.slice(i, i + WINDOW);
-      if (text.includes(window) || plain.includes(window)) return window;
+      if (texts.some((one) => one.includes(window))) return window;
     }
   }
   return undefined;
