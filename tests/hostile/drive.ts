@@ -4,7 +4,8 @@
  */
 import { HIDDEN } from "../../src/text/visible.ts";
 import type { Writer } from "../support/writer.ts";
-import { ATTACKS, bombOf } from "./attacks.ts";
+import { ATTACKS } from "./attacks.ts";
+import { bombOf } from "./attacks_by_size.ts";
 import { HostileEndpoint } from "./endpoint.ts";
 import { CANARY, leakIn } from "./leaks.ts";
 import { type Right, rightOf } from "./right.ts";
