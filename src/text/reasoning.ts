@@ -65,8 +65,8 @@ export class ReasoningSplitter {
 
   /** A tag that is not whole, or that waits for the character behind it. */
   #held = "";
-  /** Ends the thought that this is inside of. */
-  #closer: RegExp | undefined;
+  /** Name of the tag whose thought this is inside of. */
+  #name = "";
   /** The thought has told something. */
   #told = false;
   /** Blank space is dropped until something else comes. */
@@ -96,7 +96,7 @@ export class ReasoningSplitter {
 
   /** Outside thoughts, with nothing held back. */
   get idle(): boolean {
-    return !this.#closer && this.#held === "";
+    return this.#name + this.#held === "";
   }
 
   /**
@@ -117,88 +117,68 @@ export class ReasoningSplitter {
   }
 
   #scan(delta: string, final: boolean): void {
-    const text = this.#held + delta;
+    const text = this.#held + delta, { length } = text;
     this.#held = "";
-    for (let i = 0; i < text.length;) {
+    let from = 0, i = 0;
+    for (; i < length; i++) {
       if (this.#dropping) {
-        i = text.length - text.slice(i).trimStart().length;
-        if (i === text.length) return;
+        from = i = length - text.slice(i).trimStart().length;
+        if (i === length) return;
         this.#dropping = false;
       }
-      i = this.#closer ? this.#inside(text, i, final, this.#closer) : this.#outside(text, i, final);
-    }
-  }
-
-  /** @returns Where the next state begins. */
-  #inside(text: string, from: number, final: boolean, closer: RegExp): number {
-    closer.lastIndex = from;
-    let end = closer.exec(text)?.index;
-    const next = end === undefined ? text.length : closer.lastIndex;
-    if (end === undefined) {
-      const last = text.lastIndexOf("<");
-      end = !final && last >= from && mayBecome(CLOSERS, text, last) ? last : next;
-      this.#held = text.slice(end);
-    }
-    if (end > from) {
-      this.#told = true;
-      this.#sink.thinking(text.slice(from, end));
-    }
-    if (closer.lastIndex > 0) {
-      if (this.#told) this.#sink.endThinking();
-      this.#closer = undefined;
-      this.#fresh();
-    }
-    return next;
-  }
-
-  /** @returns Where the next state begins. */
-  #outside(text: string, from: number, final: boolean): number {
-    const { length } = text;
-    let i = from;
-    for (; i < length; i++) {
+      const name = this.#name;
       let c = text.charCodeAt(i);
-      if (this.#line === PLAIN) {
+      if (name || this.#line === PLAIN) {
         while (c !== LESS && c !== LF && c !== TICK && ++i < length) c = text.charCodeAt(i);
         if (i === length) break;
       }
-      if (c === LESS && this.#fence === 0 && !this.#odd) {
+      if (c === LESS && (name || (this.#fence === 0 && !this.#odd))) {
         TAG.lastIndex = i;
-        const tag = TAG.exec(text);
-        const end = TAG.lastIndex;
-        let waits = !tag && !final && mayBecome(TAGS, text, i);
-        if (tag && !(tag[1] && this.native)) {
+        const tag = TAG.exec(text), end = TAG.lastIndex;
+        let acts = false;
+        let waits = !tag && !final && length - i < LONGEST &&
+          (name ? CLOSERS : TAGS).includes(text.slice(i).toLowerCase());
+        if (tag && name) acts = tag[1] !== "" && tag[2]!.toLowerCase() === name;
+        else if (tag && !(tag[1] && this.native)) {
           const before = i > from ? text[i - 1]! : this.#last;
-          if (before === "" || !QUOTED.test(before + (text[end] ?? (final ? "." : "")))) {
-            this.#say(text, from, i);
-            this.#fresh();
-            if (tag[1]) this.#sink.retract();
-            else {
-              this.#closer = new RegExp(`</${tag[2]}>`, "ig");
-              this.#told = false;
-            }
-            return end;
-          }
-          waits = end === length;
+          acts = before === "" || !QUOTED.test(before + (text[end] ?? (final ? "." : "")));
+          waits = !acts && end === length;
         }
         if (waits) {
           this.#held = text.slice(i);
           break;
         }
+        if (acts) {
+          this.#say(text.slice(from, i));
+          this.#turn(tag!);
+          from = end;
+          i = end - 1;
+          continue;
+        }
       }
-      this.#follow(c);
+      if (!name) this.#follow(c);
     }
-    this.#say(text, from, i);
-    return length;
+    this.#say(text.slice(from, i));
   }
 
-  #say(text: string, from: number, to: number): void {
-    if (from === to) return;
-    this.#last = text[to - 1]!;
-    this.#sink.text(text.slice(from, to));
+  #say(piece: string): void {
+    if (piece === "") return;
+    if (this.#name) {
+      this.#told = true;
+      this.#sink.thinking(piece);
+    } else {
+      this.#last = piece[piece.length - 1]!;
+      this.#sink.text(piece);
+    }
   }
 
-  /** Behind a tag: blank space is dropped, and the line counts as new. */
-  #fresh(): void {
+  /** Goes on behind a tag: blank space is dropped, and the line counts as new. */
+  #turn([, slash, name]: RegExpExecArray): void {
+    if (this.#name) {
+      if (this.#told) this.#sink.endThinking();
+    } else if (slash) this.#sink.retract();
+    this.#name = slash ? "" : name!.toLowerCase();
+    this.#told = false;
     this.#dropping = true;
     this.#last = "";
     this.#follow(LF);
@@ -230,9 +210,4 @@ export class ReasoningSplitter {
     // Backticks behind backticks: the line was inline code, not the start of a fence.
     if (c === TICK && this.#fence === TICK && this.#length === 0) this.#fence = 0;
   }
-}
-
-/** Whether the text breaks off, from `at` on, in one of the tags. */
-function mayBecome(tags: string, text: string, at: number): boolean {
-  return text.length - at < LONGEST && tags.includes(text.slice(at).toLowerCase());
 }

@@ -7,8 +7,8 @@
 const WINDOW = 8;
 const MARK = "[redacted]";
 const ESCAPE = /%[\da-f]{2}/iy;
-/** `Bearer …` and `sk-…`. Where every letter is small it is prose or a class name (`sk-fading-circle`), unless it is long. */
-const SHAPES = /(?:(?<![\w-])sk-|(\b[Bb](?:earer|EARER)\s+))(?=[\w.~+/-]*[A-Z\d]|[a-z]{20})[\w.~+/-]{10,}=*/g;
+/** `Bearer …` and `sk-…`. Without a digit it is prose or a class name (`sk-fading-circle`), unless it is one long word. */
+const SHAPES = /((?<![\w-])sk-|\bbearer\s+)(?=[\w.~+/-]*\d|[\w.]{20})[\w.~+/-]{10,}=*/gi;
 /** Tells the characters of a key apart, and eight of them still are a safe integer. */
 const BASE = 97, BASE_7 = BASE ** 7;
 

@@ -96,8 +96,8 @@ Deno.test("createRedactor leaves shorter parts, other text and placeholders alon
 Deno.test("createRedactor covers what looks like a key, whosever it is", () => {
   const redact = createRedactor([]);
   const rows: Array<[text: string, redacted: string]> = [
-    ["provided: sk-proj-Ab12Cd34Ef56, see", "provided: [redacted], see"],
-    ["sk-abcdefghijklmnopqrstuv", "[redacted]"],
+    ["provided: sk-proj-Ab12Cd34Ef56, see", "provided: sk-[redacted], see"],
+    ["sk-abcdefghijklmnopqrstuv", "sk-[redacted]"],
     ["authorization: Bearer eyJhbGciOiJI.eyJzdWIi.SflKxw_-= x", "authorization: Bearer [redacted] x"],
     ["bearer\tabc123def456", "bearer\t[redacted]"],
     ["BEARER abcdefghijklmnopqrstuvwxyz", "BEARER [redacted]"],
