@@ -77,9 +77,10 @@ export interface MessageSink {
   thinking(key: unknown, delta: string, field?: string): void;
   /**
    * What comes with the newest reasoning under `key`; begins an empty block if there is none. Strings are joined to earlier ones: the
-   * signature, and the text of reasoning that the endpoint encrypted. Vendor records replace earlier ones.
+   * signature, and the text of reasoning that the endpoint encrypted.
    */
   note(key: unknown, field: "signature" | "redacted", piece: string): void;
+  /** The same for vendor records of reasoning, which replace earlier ones. */
   note(key: unknown, field: "details", records: unknown): void;
   /** A call, or more about one. `name` and `id` replace what was known; the dialect decides which of several counts. */
   call(key: unknown, about?: { id?: string; name?: string; extra?: Record<string, unknown> | undefined }): void;

@@ -73,7 +73,9 @@ export interface StreamOptions {
 
 /** What {@linkcode Provider.encode} shows of a request. */
 export interface ProviderRequest {
+  /** Always `POST`. */
   method: "POST";
+  /** Where it goes. */
   url: string;
   /** With the key, if there is one. */
   headers: Record<string, string>;

@@ -28,8 +28,13 @@ const openAiResponses: Dialect = {
   }),
   decoder: (sink) => ({
     event(_name, data) {
-      const { type, delta, item_id, item, response } = JSON.parse(data);
-      sink.begin({ id: response?.id, model: response?.model, choice: true });
+      const event = parse(data);
+      if (event === undefined) {
+        sink.garbled();
+        return false;
+      }
+      const { type, delta, item_id, item, response } = event;
+      sink.begin(true, response?.id, response?.model);
       if (type === "response.output_text.delta") sink.text(item_id, delta);
       if (type === "response.reasoning_text.delta") sink.thinking(item_id, delta);
       if (type === "response.output_item.added" && item.type === "function_call") {
@@ -46,6 +51,15 @@ const openAiResponses: Dialect = {
     document: () => false, // no reply of one JSON document
   }),
 };
+
+// deno-lint-ignore no-explicit-any -- as JSON.parse has it
+function parse(json: string): any {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
 
 function items({ role, content }: Message): unknown[] {
   return content.flatMap((block): unknown[] => {
