@@ -111,10 +111,10 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     if (!isPawlError(outcome)) return false;
     const { code, status, message } = outcome;
     const hint = code === "unreachable"
-      ? "check host and port, and that the server runs"
+      ? "check host and port, and whether the server runs"
       : status === 401 || status === 403
       ? "check the API key"
-      : status === 404 && "check the base URL and the name of the model";
+      : status === 404 && "check the base URL and the model";
     note(name, false, message, hint);
     return true;
   }
@@ -134,8 +134,8 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     note(
       "streaming",
       said.pieces > 1 || text.length < 20,
-      `pieces of the reply: ${said.pieces}`,
-      "the server does not stream, or a proxy holds replies back",
+      `pieces: ${said.pieces}`,
+      "the server or a proxy holds replies back",
     );
     note(
       "usage",
@@ -149,7 +149,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     note(
       "system_role",
       obeys || (tells ? false : undefined),
-      obeys ? "obeyed" : "it left no trace in the reply",
+      obeys ? "obeyed" : "not obeyed",
       "put instructions into the prompt",
     );
     if (tokens !== undefined) await fillContext(tokens);
@@ -165,18 +165,18 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     note(
       "tool_call",
       works,
-      works ? "called when told to" : `not called, the reply ended with ${stopReason}`,
+      works ? "called" : `not called: ${stopReason}`,
       stopReason === "max_tokens"
         ? "raise maxTokens"
         : warnings?.some(({ kind }) => kind === "tool_call_text")
-        ? "the call came as text: start the server with the tool parser of this model"
-        : "the model, or its template on the server, knows no tools",
+        ? "it came as text: the server needs the tool parser of this model"
+        : "the model or its template knows no tools",
     );
     if (works) {
-      const both = await send(PROBE_SYSTEM, 'Call the ping tool twice at once, with messages "a" and "b".', { tools });
+      const both = await send(PROBE_SYSTEM, "Call the ping tool twice at once.", { tools });
       if (!failed("parallel_calls", both)) {
         const count = pings(both.message.content);
-        note("parallel_calls", count > 1, `calls in one reply: ${count} of 2`, "calls one at a time work");
+        note("parallel_calls", count > 1, `${count} of 2 calls`, "calls one at a time work");
       }
     }
     return content;
@@ -185,9 +185,9 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   function findReasoning(blocks: readonly ContentBlock[]): void {
     const thinking = blocks.find((block) => block.type === "thinking");
     if (blocks.some((block) => block.type === "text" && new RegExp(TAG, "i").test(block.text))) {
-      note("reasoning", false, "tags of it are in the text", "set thinkTags to auto");
-    } else if (thinking) note("reasoning", true, `kept apart, it came in ${quote(thinking.field ?? "blocks or tags")}`);
-    else note("reasoning", undefined, "none was seen");
+      note("reasoning", false, "tags in the text", "set thinkTags to auto");
+    } else if (thinking) note("reasoning", true, `kept apart, in ${quote(thinking.field ?? "blocks or tags")}`);
+    else note("reasoning", undefined, "none seen");
   }
 
   async function limitTokens(): Promise<void> {
@@ -197,14 +197,14 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     note(
       "token_field",
       holds || (textOf(reply.message).length > 200 ? false : undefined),
-      `16 tokens ${holds ? "ended" : "did not end"} the reply`,
-      "set compat.maxTokensField to the name that the server knows",
+      `16 tokens ${holds ? "" : "do not "}end the reply`,
+      "set compat.maxTokensField",
     );
   }
 
   async function fillContext(tokens: number): Promise<void> {
     // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
-    const filler = "one two three four five six seven eight nine ten ".repeat(Math.ceil(tokens / 10));
+    const filler = "word ".repeat(tokens);
     const reply = await send(
       "Answer in one word.",
       `The secret word is zephyr.\n${filler}\nWhat is the secret word?`,
@@ -213,15 +213,15 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     note(
       "context",
       /zephyr/i.test(textOf(reply.message)),
-      `tokens sent: about ${tokens}, counted: ${reply.usage?.inputTokens ?? "unknown"}`,
-      "the prompt was cut or its begin forgotten: raise the context size of the server",
+      `about ${tokens} tokens, counted: ${reply.usage?.inputTokens ?? "unknown"}`,
+      "raise the context size of the server",
     );
   }
 
   const listed = await attempt(provider.listModels({ signal }));
   if (isPawlError(listed) && /^(unreachable|timeout|permission)$/.test(listed.code)) failed("reachable", listed);
   else {
-    note("reachable", true, "the endpoint answers");
+    note("reachable", true, "it answers");
     await speak(isPawlError(listed) ? [] : listed);
   }
   const names = "reachable model streaming usage tool_call parallel_calls reasoning token_field system_role context"

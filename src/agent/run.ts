@@ -3,7 +3,7 @@
  * @module
  */
 import { Conversation } from "../model/conversation.ts";
-import { isPawlError } from "../model/error.ts";
+import { cut, type PawlError } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import type { JsonSchema } from "../model/tool.ts";
 import type { Provider } from "../provider/provider.ts";
@@ -73,37 +73,29 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
   const conversation = new Conversation();
   if (system?.trim()) conversation.addSystemMessage(system);
   if (schema) {
-    conversation.addSystemMessage(
-      `Give the final answer as one JSON object and nothing else. It must fit this JSON Schema:\n${
-        JSON.stringify(schema)
-      }`,
-    );
+    conversation.addSystemMessage(`Answer with one JSON object only, of this JSON Schema:\n${JSON.stringify(schema)}`);
   }
   conversation.addUserMessage(options.prompt);
 
+  async function examine(result: RunResult): Promise<readonly string[]> {
+    try {
+      result.value = decodeJsonObject(result.text);
+    } catch (error) {
+      return [(error as PawlError).message];
+    }
+    return await (validate ? validate(result.value, schema) : misfits(schema!, result.value)) ?? [];
+  }
   let asksLeft = 1;
   async function review(result: RunResult): Promise<string | undefined> {
-    const findings = await examine(result);
-    if (findings.length === 0) return undefined;
-    const text = findings.join("; ");
-    if (asksLeft-- === 0 || result.iterations >= settings.maxIterations) {
-      throw fault("invalid_json", `Cannot use the answer: ${excerpt(text, (text) => provider.scrub(text))}`);
+    const findings = (await examine(result)).join("; ");
+    if (findings === "") return undefined;
+    if (asksLeft-- > 0 && result.iterations < settings.maxIterations) {
+      return `This answer cannot be used: ${
+        cut(findings, MAX_FINDINGS)
+      }\nAnswer again, with the whole JSON object only.`;
     }
-    const cut = text.slice(0, MAX_FINDINGS).toWellFormed();
-    return `This answer cannot be used: ${cut}\nAnswer again with the whole corrected JSON object and nothing else.`;
+    throw fault("invalid_json", excerpt(findings, (text) => provider.scrub(text)));
   }
-  async function examine(result: RunResult): Promise<readonly string[]> {
-    let value;
-    try {
-      value = decodeJsonObject(result.text);
-    } catch (error) {
-      if (!isPawlError(error)) throw error;
-      return [error.message];
-    }
-    result.value = value;
-    return await (validate ? validate(value, schema) : schema && misfits(schema, value)) ?? [];
-  }
-  const isChecked = schema !== undefined || validate !== undefined;
-  const task = { conversation, signal, review: isChecked ? review : undefined };
+  const task = { conversation, signal, review: schema || validate ? review : undefined };
   return await play(loop(provider, settings, task), receiver, signal);
 }

@@ -104,7 +104,7 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   if (!name || !description) return `it has no ${name ? "description" : "name"}`;
   if (directory !== undefined) {
     if (name !== directory.normalize()) return `its name "${clean(name, 64)}" is not its directory's`;
-    if (!NAME.test(name)) return "its name is not 1 to 64 lowercase letters, digits and single hyphens";
+    if (!NAME.test(name)) return "its name must be 1 to 64 lowercase letters, digits, single hyphens";
     if (description.length > 1024) return "its description is longer than 1024 characters";
   }
   return { name, description, body: text.slice(head.length).trim() };
@@ -116,7 +116,7 @@ function plainFields(yaml: string): Record<string, string> {
   for (const line of yaml.split("\n").filter((line) => line.trim())) {
     const [, key, quoted, plain] =
       /^(name|description):[ \t]+(?:"([^"\\]*)"\s*|([^\s"'&*!|>%@`[\]{}#,].*))$/.exec(line) ?? [];
-    if (!key || key in fields) throw new Error("without parseYaml it has one name and one description, a line each");
+    if (!key || key in fields) throw new Error("without parseYaml it has a name and a description, a line each");
     fields[key] = quoted ?? plain!;
   }
   return fields;
@@ -236,7 +236,7 @@ export function mergeSkills<T extends Skill>(base: readonly T[], overrides: read
  */
 export function advertise(skills: readonly Skill[]): string {
   return skills.map(({ name, description }, i) =>
-    (i ? "" : "Available skills. Before you act on one, call load_skill with its name and follow what it returns.\n") +
+    (i ? "" : "Available skills; call load_skill before you act on one:\n") +
     `- ${clean(name, 64)}: ${clean(description, 1024)}`
   ).join("\n");
 }
@@ -265,7 +265,7 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
   const loaded = new Set<Skill>();
   return skills.length === 0 ? undefined : {
     name: "load_skill",
-    description: "Returns a skill in full. Call it before you act on one.",
+    description: "Returns a skill in full",
     inputSchema: {
       type: "object",
       properties: { name: { type: "string", enum: names } },
@@ -275,7 +275,7 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
     run({ name }) {
       const skill = byName.get(name as string);
       if (!skill) throw new Error(`no skill "${clean(String(name), 64)}"; available: ${names.join(", ")}`);
-      if (loaded.has(skill)) return `The skill "${name}" is already loaded: its text stands above`;
+      if (loaded.has(skill)) return `The skill "${name}" stands above already`;
       loaded.add(skill);
       return inFull(skill);
     },

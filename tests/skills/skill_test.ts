@@ -279,7 +279,7 @@ Deno.test("loadSkillTool offers an enum, returns the body once, and lists the na
     await tool.run({ name: "b" }, CONTEXT),
     "Skill: b\ndoes b\nDirectory: skills/b\nFiles: scripts/b.sh, x y\n\nDo B",
   );
-  assertEquals(await tool.run({ name: "a" }, CONTEXT), 'The skill "a" is already loaded: its text stands above');
+  assertEquals(await tool.run({ name: "a" }, CONTEXT), 'The skill "a" stands above already');
   assertEquals(await loadSkillTool(skills)!.run({ name: "a" }, CONTEXT), "Skill: a\ndoes a\n\nDo A");
   for (const name of ["c", "__proto__", "toString", 7, null, undefined, { a: 1 }]) {
     assertThrows(() => tool.run({ name }, CONTEXT), Error, "available: a, b");
