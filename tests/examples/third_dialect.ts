@@ -6,6 +6,20 @@ import { createProvider, type Dialect, type Message, run, type Tool } from "@paw
 import { scriptedFetch } from "@pawl/pawl/testing";
 import { assertEquals } from "@std/assert";
 
+/** Of the many fields the few that are read here. */
+interface WireEvent {
+  type: string;
+  item_id: string;
+  delta: string;
+  item: { id: string; type: string; call_id: string; name: string };
+  response: {
+    id?: string;
+    model?: string;
+    error?: unknown;
+    usage: { input_tokens: number; output_tokens: number };
+  } | undefined;
+}
+
 const openAiResponses: Dialect = {
   name: "openai_responses",
   modelsPath: "/models",
@@ -42,8 +56,8 @@ const openAiResponses: Dialect = {
       }
       if (type === "response.function_call_arguments.delta") sink.input(item_id, delta);
       if (type === "response.output_item.done") sink.end(item.id);
-      if (type === "response.failed") sink.fail(response.error);
-      if (type !== "response.completed") return false;
+      if (type === "response.failed") sink.fail(response?.error);
+      if (type !== "response.completed" || !response) return false;
       const { input_tokens: inputTokens, output_tokens: outputTokens } = response.usage;
       sink.usage({ inputTokens, outputTokens });
       return true; // the end of the reply: reading stops here
@@ -52,8 +66,7 @@ const openAiResponses: Dialect = {
   }),
 };
 
-// deno-lint-ignore no-explicit-any -- as JSON.parse has it
-function parse(json: string): any {
+function parse(json: string): WireEvent | undefined {
   try {
     return JSON.parse(json);
   } catch {
