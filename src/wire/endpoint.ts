@@ -56,6 +56,6 @@ export function mergeHeaders(own: Record<string, string>, extra: Record<string, 
       return [name.toLowerCase(), value];
     }),
   );
-  // Whoever prints a request must not print its key; Deno, Node and Bun ask here.
-  return Object.defineProperty(headers, Symbol.for("nodejs.util.inspect.custom"), { value: () => "[redacted]" });
+  // Whoever prints a request must not print its key; Deno, Node and Bun ask here. Node's `fetch` refuses an own symbol.
+  return Object.setPrototypeOf(headers, { [Symbol.for("nodejs.util.inspect.custom")]: () => "[redacted]" });
 }

@@ -21,7 +21,7 @@ export interface ScriptedReply {
   chunks?: readonly (string | Uint8Array)[];
   /** What happens behind the last chunk: the connection breaks, or nothing until the reader leaves. Default: the body ends well. */
   end?: "break" | "stall";
-  /** There is no reply at all: `connection refused`, `dns lookup failed`, `tls handshake failed`, `connection reset`, or anything. */
+  /** There is no reply at all: `connection refused`, `dns failure`, `tls failure`, `connection reset`, or anything. */
   failure?: string;
   /** `plain`: no byte stream, as in mocks; the bodies of runtimes are byte streams, which is the default. */
   stream?: "bytes" | "plain";

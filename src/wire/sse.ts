@@ -3,6 +3,17 @@
  *
  * Two departures, both from the wild: `flush()` hands out the event that the end of the stream cut (quirk S-09), and a field named
  * `error` makes an error event (quirk O-87), because dropping it turns a failure into an empty success.
+ *
+ * @example
+ * ```ts
+ * import { SseParserStream } from "@pawl/pawl/sse";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { body } = new Response("event: greeting\ndata: Hello\n\n"); // of a fetch
+ * const events = body!.pipeThrough(new TextDecoderStream()).pipeThrough(new SseParserStream());
+ * assertEquals(await Array.fromAsync(events), [{ event: "greeting", data: "Hello" }]);
+ * ```
+ *
  * @module
  */
 import { DEFAULT_LIMITS, exceeded } from "../model/limits.ts";
