@@ -63,11 +63,12 @@ export class Agent {
   }
 
   /**
-   * Runs until the model has answered, and tells everything to a receiver (awl's call).
+   * Runs until the model has answered, and tells everything to a receiver.
    *
    * @param conversation Is appended to.
    * @param receiver Callbacks; one that throws ends the run with its own error.
    * @param options `signal` ends the run: the promise rejects with its reason.
+   * @returns The answer, and what it took.
    * @throws {PawlError} With the work done so far in `partial`.
    * @throws {TypeError} Another run uses the conversation.
    */

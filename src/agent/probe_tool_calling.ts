@@ -17,7 +17,7 @@ export const PING: Tool = {
   inputSchema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
   run: () => "pong",
 };
-/** rig's words. */
+/** rig's words, which many models have been tried with. */
 export const PROBE_SYSTEM = "You are a connection probe. Call the ping tool. Do not answer with text.";
 /** rig's words. */
 export const PROBE_PROMPT = 'Call the ping tool with message "ping".';
@@ -48,12 +48,14 @@ export function pings(content: readonly ContentBlock[]): number {
 }
 
 /**
- * Finds out whether the model calls a tool when told to (rig's probe): one request, 256 tokens, no retries. Only a call of the tool
+ * Finds out whether the model calls a tool when told to: one request, 256 tokens, no retries. Only a call of the tool
  * passes; a reply that explains how it would call it does not.
  *
  * The errors are opaque, fit for a service whose users choose the endpoint: none holds a word of what the endpoint answered.
  * {@linkcode probe} is the form that explains.
  *
+ * @param provider What to probe.
+ * @param options `signal` ends the probe: the promise rejects with its reason.
  * @throws {PawlError} `no_tool_calling`; `output_limit`, when the budget went before the call; or the code of what failed.
  *
  * @example

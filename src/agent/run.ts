@@ -1,5 +1,5 @@
 /**
- * One prompt, one answer: rig's `Client.Run`.
+ * One prompt, one answer.
  * @module
  */
 import { Conversation } from "../model/conversation.ts";
@@ -43,6 +43,7 @@ const MAX_FINDINGS = 2000;
  *
  * @param provider Where requests go.
  * @param options The task.
+ * @returns The answer, and what it took.
  * @throws {PawlError} With the work done so far in `partial`; `invalid_json`: the second answer does not fit either.
  * @throws {TypeError | RangeError} An option cannot be used.
  *

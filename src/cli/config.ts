@@ -1,5 +1,5 @@
 /**
- * Where the settings of an endpoint come from: flag, then environment, then profile, then default (design §7).
+ * Where the settings of an endpoint come from: flag, then environment, then profile, then default.
  * @module
  */
 import { DIALECT_NAMES, type DialectName, DIALECTS } from "./dialects.ts";

@@ -1,5 +1,5 @@
 /**
- * Exit statuses, and how a failure is told: one line on standard error, or one JSON object (design §3 and §7).
+ * Exit statuses, and how a failure is told: one line on standard error, or one JSON object.
  * @module
  */
 import { isPawlError, type PartialReply, type PartialRun, type PawlErrorCode } from "../model/error.ts";

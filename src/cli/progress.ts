@@ -1,5 +1,5 @@
 /**
- * The line that says what is waited for, while nothing arrives (design §7).
+ * The line that says what is waited for, while nothing arrives.
  * @module
  */
 import { visible } from "../text/visible.ts";

@@ -196,7 +196,7 @@ function replay(records: readonly Line[], content: SessionContent, path: string)
   if (orphans > 0) repairs.push(orphans === 1 ? "a call had no result" : `${orphans} calls had no result`);
 }
 
-/** The truth about a call whose result nobody knows, in the words of the agent (design §5). */
+/** The truth about a call whose result nobody knows, in the words of the agent. */
 function orphanResult(toolUseId: string, isStarted: boolean): ToolResultBlock {
   const why = isStarted ? "interrupted while running, it may have taken effect" : "not run: interrupted";
   return { type: "tool_result", toolUseId, content: `error: ${why}`, isError: true };

@@ -1,5 +1,5 @@
 /**
- * Skills on disk: those that the user names, read strictly, and those that are discovered, read leniently (design §6).
+ * Skills on disk: those that the user names, read strictly, and those that are discovered, read leniently.
  * @module
  */
 import { basename, dirname, join, resolve } from "node:path";

@@ -82,6 +82,7 @@ export class Conversation {
    * Reads the JSON form.
    *
    * @param json Parsed JSON; every message and block is checked.
+   * @returns A conversation of its own, which shares the messages with what was given.
    * @throws {TypeError} It is no conversation of version 1; names the first message that is wrong.
    */
   static fromJSON(json: unknown): Conversation {

@@ -1,5 +1,5 @@
 /**
- * The one error class, and the codes that tell failures apart (design §3, "Errors").
+ * The one error class, and the codes that tell failures apart.
  * @module
  */
 import type { Conversation } from "./conversation.ts";

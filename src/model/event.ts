@@ -1,5 +1,5 @@
 /**
- * What a reply tells while it arrives. Grammar of one reply (design §3):
+ * What a reply tells while it arrives. Grammar of one reply:
  * `retry* message_start (block_start content_delta* block_complete)* message_complete`;
  * indexes count 0, 1, 2, … and one block is open at a time.
  * @module

@@ -1,5 +1,5 @@
 /**
- * Every bound below the loop, with its default (design §4).
+ * Every bound below the loop, with its default.
  * @module
  */
 

@@ -1,6 +1,5 @@
 /**
  * The provider-neutral shape of a conversation: roles, content blocks, messages, usage.
- * Shapes follow the seeds (awl phase 1, "Data Model"); design §3 lists every field.
  * @module
  */
 

@@ -1,6 +1,6 @@
 /**
  * The blocks of a reply in order of arrival: which of them is open, which wait behind it, and the events that tell it. Block events are
- * made here and nowhere else (design §3).
+ * made here and nowhere else.
  * @module
  */
 import type { StreamEvent } from "../model/event.ts";

@@ -7,7 +7,7 @@ import type { Conversation } from "../model/conversation.ts";
 import type { StopReason, Usage } from "../model/message.ts";
 import type { Tool, ToolChoice } from "../model/tool.ts";
 
-/** Switches for servers that differ from the norm (design §4); README lists them server by server. */
+/** Switches for servers that differ from the norm; the README lists them server by server. */
 export interface Compat {
   /** Ask for usage in the stream. Default `true`; `false` for servers that reject `stream_options` (rule R-02). */
   streamUsage?: boolean;
@@ -60,7 +60,7 @@ export interface EncodedRequest {
 
 /**
  * What a decoder may say. Each piece of content is told under a `key` that the decoder chooses: the same key continues a block, an
- * unknown one begins a block. The sink owns order, indexes, held-back blocks and the end (design §3).
+ * unknown one begins a block. The sink owns order, indexes, held-back blocks and the end.
  */
 export interface MessageSink {
   /** A finish word has come. */

@@ -1,5 +1,5 @@
 /**
- * The seeds' callbacks: a switch on top of the events.
+ * Callbacks: a switch on top of the events.
  * @module
  */
 import type { AgentEvent, CompletionInfo, RetryEvent } from "../model/event.ts";
@@ -15,7 +15,7 @@ export interface BlockMeta {
 
 /**
  * Callbacks for a reply or a run; each is optional, a returned promise is awaited.
- * The order is that of the events (awl phase 1, "Callback contract"): start, then for each block its start, deltas and completion, then
+ * The order is that of the events: start, then for each block its start, deltas and completion, then
  * the completed message. A callback that throws ends the run with its own error and closes the connection.
  */
 export interface Receiver {

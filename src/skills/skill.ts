@@ -64,6 +64,7 @@ const UNSEEN = /\u2800|[\u200c\u200d\ufe00-\ufe0f]{3}/g;
  *
  * @param text The file.
  * @param options Name of its directory, and a YAML parser.
+ * @returns The skill.
  * @throws {PawlError} `invalid_skill`: no or unfinished frontmatter, no name, no description, or a character that nobody sees.
  *
  * @example

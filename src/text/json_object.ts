@@ -15,7 +15,7 @@ const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const PIECE = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 /**
- * Reads the JSON object that a model was asked for, with rig's exact results: reasoning is stripped; then, from left to right, an
+ * Reads the JSON object that a model was asked for: reasoning is stripped; then, from left to right, an
  * object is looked for at every `{` that is not inside one found before, and the longest counts, the first of equals.
  * So a reply wins over the sketches before it. Linear in the text, whatever it holds.
  *

@@ -17,9 +17,9 @@ const TAB = 9, LF = 10, CR = 13, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
 const HEAD = 0, TAIL = 1, PLAIN = 2;
 
 /**
- * Removes leaked reasoning from a whole text, with rig's exact results: closed `<think>` blocks go; a closing tag that is left takes
+ * Removes leaked reasoning from a whole text: closed `<think>` blocks go; a closing tag that is left takes
  * all before it along (the template ate the opening one), an opening tag that is left all behind it; then blank space is trimmed.
- * Only lower-case `<think>` counts, and an answer that quotes a tag loses text: rig's trade-off, kept.
+ * Only lower-case `<think>` counts, and an answer that quotes a tag loses text; a provider, which sees the reply as it comes, does better.
  * Linear in the text.
  *
  * @param text What a model answered.
@@ -54,7 +54,7 @@ export interface SplitSink {
 }
 
 /**
- * Finds leaked reasoning in text as it streams in (design §3, "Leaked reasoning").
+ * Finds leaked reasoning in text as it streams in.
  * Every delta is handed on in the push it came in, but for at most one tag's length and one character. How the text is cut into
  * deltas never matters. Linear in the text.
  */

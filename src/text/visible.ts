@@ -1,5 +1,5 @@
 /**
- * Control and invisible characters, made visible: what an endpoint wrote must not steer a terminal or hide (design §7).
+ * Control and invisible characters, made visible: what an endpoint wrote must not steer a terminal or hide.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * The four clocks of a reply (design §4).
+ * The four clocks of a reply.
  * @module
  */
 import type { Limits } from "../model/limits.ts";

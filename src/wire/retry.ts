@@ -1,5 +1,5 @@
 /**
- * When a request is repeated (design §4, quirks H-08 and H-09).
+ * When a request is repeated (quirks H-08 and H-09).
  * @module
  */
 import { isRetryableStatus } from "../text/error_text.ts";

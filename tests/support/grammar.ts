@@ -1,5 +1,5 @@
 /**
- * The grammar of a reply's events (design §3), as a checker that holds for every reply of every dialect.
+ * The grammar of a reply's events, as a checker that holds for every reply of every dialect.
  * @module
  */
 import type { AgentEvent, BlockStartEvent, ContentBlock, MessageCompleteEvent, StreamEvent } from "@pawl/pawl";
