@@ -206,10 +206,7 @@ export function createProvider(options: ProviderOptions): Provider {
     });
     const read = createReader({ connection, builder, decoder: dialect.decoder(builder), limits });
     try {
-      for (let notice; (notice = await connection.send()) !== undefined;) {
-        yield [{ type: "retry", ...notice }];
-        await connection.wait(notice);
-      }
+      for (let notice; (notice = await connection.send());) yield [{ type: "retry", ...notice }];
       for (;;) {
         const message = await read();
         const events = builder.take();
@@ -244,7 +241,7 @@ export function createProvider(options: ProviderOptions): Provider {
         call,
       );
       try {
-        for (let notice; (notice = await connection.send()) !== undefined;) await connection.wait(notice);
+        while (await connection.send());
         return modelIds(await readAll(connection, limits.maxJsonBytes));
       } finally {
         connection.close();

@@ -31,7 +31,7 @@ export interface ExchangeOptions extends StatusOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A repetition that is to be announced, and then waited for. */
+/** A repetition that is to be announced. */
 export interface RetryNotice {
   /** 1 for the first repetition. */
   attempt: number;
@@ -51,20 +51,13 @@ export interface Exchange {
   readonly contentType: string;
 
   /**
-   * Sends the request once.
+   * Sends the request once; a repetition after its wait.
    *
-   * @returns `undefined` when the head of a good reply has arrived; otherwise the repetition to announce and to wait for.
+   * @returns `undefined` when the head of a good reply has arrived; otherwise the repetition to announce before it is sent.
    * @throws {PawlError} `unreachable`, `permission`, `timeout`, `http_status`, `context_overflow`, `redirect`, `malformed_stream`.
    * @throws The signal's reason.
    */
   send(): Promise<RetryNotice | undefined>;
-
-  /**
-   * Waits before a repetition.
-   *
-   * @throws As {@linkcode Exchange.send}.
-   */
-  wait(notice: RetryNotice): Promise<void>;
 
   /**
    * Reads on. What arrived within the bounds is handed out before an error is thrown.
@@ -99,12 +92,15 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   const controller = new AbortController();
   const { signal } = controller;
   let attempt = 0;
+  let delayMs = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let encoding = "";
   let body!: Body;
 
   const failed = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => {
       clocks.stop();
+      clearTimeout(timer);
       caller?.removeEventListener("abort", leave);
       body?.cancel();
       reject(signal.reason);
@@ -142,7 +138,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
     signal.throwIfAborted();
     if (!retryable || attempt >= maxRetries || retryAfterMs > cap) fail(error);
     attempt++;
-    const delayMs = Math.max(retryAfterMs, Math.min(cap, Math.ceil(250 + Math.random() * 250 * 2 ** attempt)));
+    delayMs = Math.max(retryAfterMs, Math.min(cap, Math.ceil(250 + Math.random() * 250 * 2 ** attempt)));
     return { attempt, delayMs, code, status };
   }
 
@@ -156,6 +152,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       const { url, ...init } = request;
       let response: Response;
       signal.throwIfAborted();
+      if (delayMs > 0) await until(new Promise<void>((resolve) => timer = setTimeout(resolve, delayMs)));
       try {
         const sent = (options.fetch ?? fetch)(url, { ...init, redirect: "manual", credentials: "omit", signal });
         response = await until(sent.then((reply) => {
@@ -184,15 +181,6 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       exchange.contentType = excerpt(headers.get("content-type") ?? "", redact);
       clocks.head();
       return undefined;
-    },
-
-    async wait({ delayMs }: RetryNotice): Promise<void> {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      try {
-        await until(new Promise((resolve) => timer = setTimeout(resolve, delayMs)));
-      } finally {
-        clearTimeout(timer);
-      }
     },
 
     async read(): Promise<string | undefined> {

@@ -49,10 +49,7 @@ export interface Outcome {
 export async function outcomeOf(exchange: Exchange, onText?: (text: string) => unknown): Promise<Outcome> {
   const outcome: Outcome = { notices: [], pieces: [], text: "" };
   try {
-    for (let notice; (notice = await exchange.send()) !== undefined;) {
-      outcome.notices.push(notice);
-      await exchange.wait(notice);
-    }
+    for (let notice; (notice = await exchange.send());) outcome.notices.push(notice);
     for (let text; (text = await exchange.read()) !== undefined;) {
       outcome.pieces.push(text);
       outcome.text += text;
