@@ -5,31 +5,34 @@
 
 import { PawlError } from "./error.ts";
 
-/** Bounds of one reply. Sizes in bytes of the decoded body, clocks in milliseconds. */
+/**
+ * Bounds of one reply: sizes in bytes after decoding, clocks in milliseconds. The clocks run only while pawl waits for the endpoint, never
+ * while the caller holds an event.
+ */
 export interface Limits {
-  /** A streamed reply; about 200 bytes of envelope a token. */
+  /** Bytes of a streamed reply, whose envelope takes about 200 a token. Default 16 MiB. */
   maxResponseBytes: number;
-  /** A reply that is one JSON document. */
+  /** Bytes of a reply that is one JSON document, or of a model list. Default 1 MiB. */
   maxJsonBytes: number;
-  /** One event, counting every one of its lines. */
+  /** Bytes of one event, over all its lines. Default 4 MiB. */
   maxEventBytes: number;
-  /** What is read of the body of an HTTP error. */
+  /** Bytes that are read of the body of an HTTP error. Default 8 KiB. */
   maxErrorBytes: number;
-  /** Content blocks of one message. */
+  /** Content blocks of one message. Default 1024. */
   maxBlocks: number;
-  /** Arguments of one call. */
+  /** Bytes of the arguments of one call. Default 1 MiB. */
   maxToolInputBytes: number;
-  /** Nesting of kept JSON: tool input and vendor data. */
+  /** Nesting of the JSON that is kept: tool input and vendor data. Default 128. */
   maxJsonDepth: number;
-  /** A longer wish to wait ends the call instead. */
+  /** Milliseconds that an endpoint may ask to wait before a repetition; a longer wish ends the call. Default 1 minute. */
   maxRetryDelayMs: number;
-  /** Until the head of a reply, over all attempts together: a local model may have to load. */
+  /** Milliseconds until the head of a reply, over all attempts: a local model may have to load. Default 10 minutes. */
   headersTimeoutMs: number;
-  /** Without a byte. */
+  /** Milliseconds without a byte. Default 5 minutes. */
   idleTimeoutMs: number;
-  /** Without content; comments, pings and empty deltas are none. */
+  /** Milliseconds without content; comments, pings and empty deltas are none. Default 10 minutes. */
   progressTimeoutMs: number;
-  /** A whole reply. */
+  /** Milliseconds of a whole reply. Default 30 minutes. */
   totalTimeoutMs: number;
 }
 
