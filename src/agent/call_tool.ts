@@ -13,6 +13,8 @@ export function startTimer(ms: number | undefined, act: () => void): ReturnType<
   return ms === undefined ? undefined : setTimeout(act, Math.min(ms, 2 ** 31 - 1));
 }
 
+const KINDS = "null array object string number boolean";
+
 /** What a call led to, before it is scrubbed and cut. */
 export interface Outcome {
   content: string;
@@ -31,11 +33,11 @@ export function failure(why: string): Outcome {
  */
 export function checkCall(
   call: ToolUseBlock,
-  tools: ReadonlyMap<string, Tool>,
+  tools: readonly Tool[],
 ): { tool: Tool; input: Record<string, unknown> } | string {
-  const tool = tools.get(call.name);
+  const tool = tools.find(({ name }) => name === call.name);
   if (!tool) {
-    return `unknown tool ${quote(call.name)}, the tools are: ${[...tools.keys()].join(", ") || "none"}`;
+    return `unknown tool ${quote(call.name)}, the tools are: ${tools.map(({ name }) => name).join(", ") || "none"}`;
   }
   if (call.invalid) return "invalid input: the arguments are not one JSON object";
   const input = parseInput(call);
@@ -62,10 +64,9 @@ export function misfits(schema: JsonSchema, value: Record<string, unknown>): str
 }
 
 function isOfType(value: unknown, type: unknown): boolean {
-  if (type === "integer") return Number.isInteger(value);
   const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   // A type that JSON Schema does not know forbids nothing.
-  return type === kind || !"null array object string number boolean".includes(String(type));
+  return type === kind || (type === "integer" ? Number.isInteger(value) : !KINDS.includes(String(type)));
 }
 
 /**
@@ -116,8 +117,7 @@ export function cutMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const note = `\n[${text.length - max}+ characters cut]\n`;
   // The note counts too, unless it would be most of what is kept.
-  const keep = Math.max(max - note.length, max >> 1);
-  const head = Math.ceil(keep / 2);
+  const half = Math.max(max - note.length, max >> 1, 2) / 2;
   // What the cuts left of a pair goes too.
-  return (text.slice(0, head) + note + text.slice(text.length - keep + head)).replace(/\p{Cs}/gu, "");
+  return (text.slice(0, half) + note + text.slice(-half)).replace(/\p{Cs}/gu, "");
 }

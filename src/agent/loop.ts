@@ -46,7 +46,6 @@ export async function* loop(
   IN_USE.add(conversation);
   const { deadlineMs, maxIterations, maxRepeats, maxTotalTokens = Infinity, prepare, decide, toolChoice, ...call } =
     settings;
-  const tools = new Map(call.tools.map((tool) => [tool.name, tool]));
   const usage: Usage = {};
   let iterations = 0, toolCalls = 0, spent = 0;
   /** Text of the last message, and of the paused turns before it. */
@@ -113,7 +112,7 @@ export async function* loop(
   /** Answers the calls in order. A tool that fails is an answer; what `decide` throws ends the run. */
   async function* answer(isRefused: boolean): AsyncGenerator<AgentEvent[], void, undefined> {
     for (const call of calls) {
-      let ready = isRefused ? "not run: the reply is a refusal" : checkCall(call, tools);
+      let ready = isRefused ? "not run: the reply is a refusal" : checkCall(call, settings.tools);
       if (decide && typeof ready !== "string") ready = denial(await race(decide(call, { signal }), signal)) ?? ready;
       let outcome = failure(ready as string);
       if (typeof ready !== "string") {

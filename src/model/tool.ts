@@ -49,19 +49,18 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export function validateTools(tools: readonly Tool[]): void {
   const seen = new Set<string>();
   for (const { name, description, inputSchema, run } of tools) {
-    const isNamed = typeof name === "string" && NAME.test(name);
-    const fault = !isNamed
-      ? `its name must match ${NAME.source}`
+    const fault = typeof name !== "string" || !NAME.test(name)
+      ? `name must match ${NAME.source}`
       : seen.has(name)
-      ? "its name is taken"
+      ? "name is taken"
       : !description?.trim()
-      ? "its description is blank"
+      ? "description is blank"
       : typeof run !== "function"
-      ? "its run is no function"
+      ? "run is no function"
       : Object(inputSchema) !== inputSchema || (inputSchema.type ?? "object") !== "object"
-      ? "its inputSchema is no JSON Schema of type object"
+      ? "inputSchema is no JSON Schema of type object"
       : undefined;
-    if (fault) throw new TypeError(`Cannot use the tool ${quote(name)}: ${fault}`);
+    if (fault) throw new TypeError(`Cannot use the tool ${quote(name)}: its ${fault}`);
     seen.add(name);
   }
 }

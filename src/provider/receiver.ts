@@ -46,10 +46,11 @@ export function deliver(receiver: Receiver, event: AgentEvent): void | Promise<v
       return receiver.onContentDelta?.(event.index, event.delta);
     case "message_start":
       return receiver.onMessageStart?.(event.role);
-    case "block_start":
-      return event.blockType === "tool_use"
-        ? receiver.onBlockStart?.(event.blockType, event.index, { toolId: event.toolId!, toolName: event.toolName! })
-        : receiver.onBlockStart?.(event.blockType, event.index);
+    case "block_start": {
+      const { blockType, index, toolId, toolName } = event;
+      const meta = toolId === undefined ? undefined : { toolId, toolName: toolName! };
+      return receiver.onBlockStart?.(blockType, index, meta);
+    }
     case "block_complete":
       return receiver.onBlockComplete?.(event.index, event.block);
     case "message_complete": {
@@ -71,14 +72,14 @@ export function deliver(receiver: Receiver, event: AgentEvent): void | Promise<v
  * @throws `signal.reason`, once `signal` is aborted.
  */
 export async function race<T>(work: T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  function stop(): void {
-    reject(signal?.reason);
-  }
+  let stop!: () => void;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal?.reason);
+  });
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop);
   try {
-    return await Promise.race([promise, work]);
+    return await Promise.race([aborted, work]);
   } finally {
     signal?.removeEventListener("abort", stop);
   }

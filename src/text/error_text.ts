@@ -38,8 +38,7 @@ const URLS = /\b[a-z][\w+.-]{0,20}:\/\/[^\s"<>]*/gi;
 const OVERFLOW = new RegExp(
   "context[ _-]?(?:length|window|size|limit)|" +
     "(?:prompt|input|messages|conversation)\\b[^.:]{0,60}(?:exceed|too l|longer|length)|" +
-    "reduce (?:the|your) (?:length|size|prompt)|model token limit|token limit exceeded|" +
-    "too many (?:input |prompt )?tokens|`inputs` (?:tokens|must)|超长",
+    "reduce (?:the|your) (?:length|size|prompt)|(?<!output )token limit|too many (?:\\w+ )?tokens|`inputs` (?:tokens|must)|超长",
   "i",
 );
 /** The same words with a time are a rate limit. */
