@@ -59,7 +59,7 @@ const BOUNDS: Record<string, Bound> = {
     sends: /characters cut/,
   }),
   toolTimeoutMs: bound("toolTimeoutMs=50ms", "ok-tools", /^(?!error)/, 0, { sends: /error: timed out after 50 ms/ }),
-  deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*deadlineMs \(300 ms\)/, 7),
+  deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*deadlineMs \(300\)/, 7),
 };
 
 const FLAGS: Record<string, Bound> = {
@@ -88,7 +88,7 @@ const FLAGS: Record<string, Bound> = {
   "--timeout": {
     flags: ["--timeout", "300ms"],
     attack: "stall-mid-stream",
-    says: /budget: .*deadlineMs \(300 ms\)/,
+    says: /budget: .*deadlineMs \(300\)/,
     exit: 7,
   },
 };
