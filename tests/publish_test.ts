@@ -1,5 +1,6 @@
 /** What would go to JSR, as `deno publish` itself sees it, in a copy that names no package of JSR: so it needs no network. */
 import { assertArrayIncludes, assertEquals } from "@std/assert";
+import { USER_AGENT } from "../src/provider/provider.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
 const NOT_COPIED = new Set([".git", ".cache", "coverage", "dist", "node_modules"]);
@@ -54,4 +55,8 @@ Deno.test("deno publish takes the sources, the skills and the documents, no test
     at!.split("/").at(-1)
   );
   assertEquals(warned, ["tools_file.ts"], output);
+});
+
+Deno.test("USER_AGENT tells the version of deno.json", async () => {
+  assertEquals(USER_AGENT, `pawl/${JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`)).version}`);
 });

@@ -3,6 +3,7 @@
  * @module
  */
 import { Agent } from "../agent/agent.ts";
+import { addUsage } from "../agent/reply.ts";
 import { Conversation } from "../model/conversation.ts";
 import { isPawlError } from "../model/error.ts";
 import type { Message, Usage } from "../model/message.ts";
@@ -12,7 +13,7 @@ import type { Context, Ready } from "./context.ts";
 import { type Endpoint, loopOptions } from "./endpoint.ts";
 import { withAttachments } from "./input.ts";
 import { makeRenderer, receiverOf, type Renderer } from "./render.ts";
-import { addUsage, Tally } from "./tally.ts";
+import { Tally } from "./tally.ts";
 import type { Session } from "./session.ts";
 import { type Task, toolsFor } from "./task.ts";
 
@@ -36,7 +37,7 @@ export class Chat {
   readonly session: Session | undefined;
   provider: Provider;
   /** Tokens of all turns so far. */
-  usage: Usage = {};
+  readonly usage: Usage = {};
   readonly #renderer: Renderer;
   #conversation: Conversation;
   #attachments: readonly string[];
@@ -143,7 +144,7 @@ export class Chat {
     } catch (error) {
       return await this.#fail(error, { tally, signal });
     } finally {
-      this.usage = addUsage(this.usage, tally.partial.usage);
+      addUsage(this.usage, tally.partial.usage);
       this.session?.save();
     }
   }

@@ -137,7 +137,7 @@ function readUrl(text: string): URL {
 }
 
 /** Host and port, the port also where it is the scheme's own. */
-export function hostPort(url: URL): string {
+function hostPort(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`;
 }
 

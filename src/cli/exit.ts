@@ -32,9 +32,9 @@ const STATUS: Record<PawlErrorCode, number> = {
 /** The endpoint wants another key. */
 const EXIT_REFUSED = 3;
 /** Exit status of a command line that cannot be used. */
-export const EXIT_USAGE = 2;
+const EXIT_USAGE = 2;
 /** What a shell reports for a program whose reader went away. */
-export const EXIT_CLOSED_PIPE = 141;
+const EXIT_CLOSED_PIPE = 141;
 
 /** A failure of the command line itself: its text is one line, complete as it stands. */
 export class CliError extends Error {

@@ -26,7 +26,7 @@ export function fileError(verb: "read" | "write", path: string, error: unknown):
 }
 
 /** Reads a file that the user named. */
-export async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
+async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
     using file = await Deno.open(path);
     return await collect((buffer) => file.read(buffer), path);

@@ -23,7 +23,7 @@ export interface CollectOptions {
 }
 
 /** The skills that come with pawl. */
-export function builtinSkills(): FoundSkill[] {
+function builtinSkills(): FoundSkill[] {
   return BUILTIN_SKILLS.map((skill) => ({ ...skill, source: "built-in" }));
 }
 

@@ -2,6 +2,7 @@
  * Counts what a run has done so far from its events, since an abort carries no partial work of its own.
  * @module
  */
+import { addUsage } from "../agent/reply.ts";
 import type { AgentEvent } from "../model/event.ts";
 import type { Usage } from "../model/message.ts";
 import type { PartialJson } from "./exit.ts";
@@ -10,7 +11,7 @@ import type { PartialJson } from "./exit.ts";
 export class Tally {
   #text: string[] = [];
   readonly #open = new Map<number, string>();
-  #usage: Usage = {};
+  readonly #usage: Usage = {};
   #iterations = 0;
   #toolCalls = 0;
 
@@ -35,7 +36,7 @@ export class Tally {
         break;
       case "message_complete":
         this.#iterations++;
-        this.#usage = addUsage(this.#usage, event.usage ?? {});
+        addUsage(this.#usage, event.usage);
         break;
       case "tool_start":
         this.#toolCalls++;
@@ -52,15 +53,6 @@ export class Tally {
       usage: this.#usage,
     };
   }
-}
-
-/** Sums usage field by field; what neither side reported stays absent. */
-export function addUsage(a: Usage, b: Usage): Usage {
-  const sum: Usage = { ...a };
-  for (const [name, count] of Object.entries(b) as [keyof Usage, number | undefined][]) {
-    if (count !== undefined) sum[name] = (sum[name] ?? 0) + count;
-  }
-  return sum;
 }
 
 /** Usage in words. */

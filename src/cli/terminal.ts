@@ -85,7 +85,7 @@ export class Writer {
 }
 
 /** Styles, as SGR parameters. */
-const STYLES = { dim: "2", bold: "1", red: "31", green: "32", yellow: "33" };
+const STYLES = { dim: "2", red: "31", green: "32", yellow: "33" };
 
 /** Name of a style. */
 export type Style = keyof typeof STYLES;
