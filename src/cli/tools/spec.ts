@@ -36,19 +36,17 @@ export interface BuiltinTool {
   grants: "directories" | "hosts" | "programs";
   /** As in {@linkcode Tool}. */
   pure: boolean;
-  /** One line for help and completions. */
-  summary: string;
 }
 
 /** The built-in tools by name. None is on unless the user names it. */
 export const BUILTIN_TOOLS: Readonly<Record<ToolName, BuiltinTool>> = {
-  read_file: { grants: "directories", pure: true, summary: "read text files" },
-  list_files: { grants: "directories", pure: true, summary: "list directories" },
-  search_files: { grants: "directories", pure: true, summary: "find lines in files" },
-  write_file: { grants: "directories", pure: false, summary: "write whole files" },
-  edit_file: { grants: "directories", pure: false, summary: "replace a piece of a file" },
-  fetch_url: { grants: "hosts", pure: false, summary: "get the text of web pages" },
-  run_command: { grants: "programs", pure: false, summary: "run programs, outside of every fence" },
+  read_file: { grants: "directories", pure: true },
+  list_files: { grants: "directories", pure: true },
+  search_files: { grants: "directories", pure: true },
+  write_file: { grants: "directories", pure: false },
+  edit_file: { grants: "directories", pure: false },
+  fetch_url: { grants: "hosts", pure: false },
+  run_command: { grants: "programs", pure: false },
 };
 
 /**
@@ -75,7 +73,7 @@ export function parseToolSpec(text: string): ToolSpec {
   };
 }
 
-const EXAMPLES = { directories: "src,docs", hosts: "example.com,localhost:8080", programs: "git,deno" };
+const EXAMPLES = { directories: "src,docs", hosts: "example.com,localhost:8080", programs: "date,jq" };
 
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
