@@ -28,7 +28,7 @@ Deno.test("pawl run --skill advertises it with the built-in ones, and lets the m
     );
     assertEquals([code, flags[1]], [0, "--allow-read=rhyme.md"]);
     const { system, tools } = endpoint.heard[0]!;
-    assertMatch(system, /^Be kind\.\n\nAvailable skills\./);
+    assertMatch(system, /^Be kind\.\n\nAvailable skills/);
     assertStringIncludes(system, "- rhyme: Use when asked for a poem");
     assertEquals(tools.map(({ name }) => name), ["load_skill"]);
     assertMatch(stdout, /^The tool says /);
