@@ -2,6 +2,16 @@
  * pawl: a small, hardened agent loop. A conversation, two streaming providers that speak with one voice, and a tool loop that cannot
  * run away. It has no dependency and needs one permission: the network, to one host.
  *
+ * Where to begin:
+ *
+ * - {@linkcode createProvider} makes a provider for one model at one endpoint, in a dialect: {@linkcode openAiChat},
+ *   {@linkcode anthropicMessages}, or one of your own ({@linkcode Dialect}).
+ * - {@linkcode run} does one task, with tools and a schema if you like. {@linkcode Agent} holds a {@linkcode Conversation} with tools,
+ *   as events ({@linkcode AgentEvent}) or as callbacks ({@linkcode Receiver}). {@linkcode Provider.stream} is one reply without a loop.
+ * - {@linkcode PawlError} is what fails, by {@linkcode PawlErrorCode}; {@linkcode Limits} is what is bounded.
+ * - {@linkcode probe} finds out what works at an endpoint, and which of the switches in {@linkcode Compat} to set.
+ * - {@linkcode loadSkills} and {@linkcode loadSkillTool} give a model instructions to load when it needs them.
+ *
  * @example
  * ```ts
  * import { createProvider, openAiChat, run } from "@pawl/pawl";

@@ -28,7 +28,7 @@ export interface RecordedExchange {
 export interface RecordOptions {
   /** Header fields to blank, beside those that are known to carry credentials or cookies. */
   headers?: readonly string[];
-  /** Takes secrets out of a text: path, header values and both bodies pass it. */
+  /** Takes secrets out of a text, as `provider.scrub` does: path, header values and both bodies pass it. */
   redact?: (text: string) => string;
 }
 
@@ -47,6 +47,7 @@ interface Chunk {
  * @param write Given one line for each exchange, without a line end, when it is over. What it throws fails the exchange, except after
  * the reader has left, when nobody is there to hear it.
  * @param options What to keep out.
+ * @returns A `fetch` that does what the given one does.
  *
  * @example
  * ```ts
@@ -182,7 +183,7 @@ export interface ReplayOptions {
  *
  * @param recording Lines of JSON, or what they hold.
  * @param options Pace and redaction.
- * @returns It rejects with a {@linkcode PawlError} that is not repeated and says what differs, if method, path or body of a request are
+ * @returns A `fetch`. It rejects with a {@linkcode PawlError} that is not repeated and says what differs, if method, path or body of a request are
  * not as recorded, or no exchange is left.
  * @throws {TypeError} A line is no exchange.
  */

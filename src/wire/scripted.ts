@@ -49,7 +49,8 @@ export type ScriptedFetch = typeof fetch & {
  * Makes a `fetch` that gives these replies in order, and needs no network.
  *
  * @param replies A text is a whole body; a function is asked with the request.
- * @returns It rejects with a {@linkcode PawlError} that is not repeated when the replies are used up.
+ * @returns A `fetch` that keeps what it was asked. It rejects with a {@linkcode PawlError} that is not repeated when the replies are used
+ * up.
  *
  * @example
  * ```ts
