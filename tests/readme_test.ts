@@ -57,6 +57,10 @@ Deno.test("README.md holds programs that check and run, with the network to one 
   }
 });
 
+Deno.test("README.md has no figure left to fill in", () => {
+  assertEquals(README.match(/FILL\([^)]*\)/g) ?? [], []);
+});
+
 Deno.test("README.md links to files that exist", async () => {
   const targets = [...README.matchAll(/\]\(([^)#:]+)\)/g)].map(([, target]) => target!);
   assertGreater(targets.length, 4);
