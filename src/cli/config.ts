@@ -2,10 +2,11 @@
  * Where the settings of an endpoint come from: flag, then environment, then profile, then default.
  * @module
  */
+import { quote } from "../model/error.ts";
 import { DIALECT_NAMES, type DialectName, DIALECTS } from "./dialects.ts";
 import { usage } from "./exit.ts";
 import { type Flag, type FlagName, FLAGS, type Options } from "./flag_table.ts";
-import { didYouMean, quote, readFlag } from "./flags.ts";
+import { didYouMean, readFlag } from "./flags.ts";
 
 /** A profile that has been read: values by flag name, and the key if it holds one itself. */
 export interface Profile {

@@ -2,6 +2,7 @@
  * From settings to a provider.
  * @module
  */
+import { quote } from "../model/error.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { Compat } from "../provider/dialect.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../provider/provider.ts";
@@ -10,7 +11,6 @@ import type { Context, Ready } from "./context.ts";
 import { DIALECTS } from "./dialects.ts";
 import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
-import { quote } from "./flags.ts";
 
 /** Output tokens of a reply where nothing else is said; the help shows it. */
 const DEFAULT_MAX_TOKENS = 8192;

@@ -3,6 +3,7 @@
  * @module
  */
 import { parseArgs } from "@std/cli/parse-args";
+import { quote } from "../model/error.ts";
 import { type CliError, usage } from "./exit.ts";
 import { type Command, COMMANDS, type Flag, flagList, type FlagName, FLAGS, type Options } from "./flag_table.ts";
 
@@ -135,11 +136,6 @@ export function readFlag(name: string, flag: Flag, text: string, label = `--${na
     if (error instanceof TypeError) throw usage(error.message);
     throw usage(`Cannot use ${label} as it ${(error as Error).message}: current value is ${quote(text)}`);
   }
-}
-
-/** A value as an error shows it: in quotes, on one line, not longer than it helps. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > 60 ? text.slice(0, 59).toWellFormed() + "…" : text);
 }
 
 function unknownFlag(arg: string): CliError {

@@ -2,9 +2,9 @@
  * What is said to the model: words, files, standard input, attachments.
  * @module
  */
+import { quote } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import { CliError, usage } from "./exit.ts";
-import { quote } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** More of one file, or of standard input, is a mistake and no prompt. */

@@ -2,8 +2,8 @@
  * Files that the command line writes.
  * @module
  */
+import { quote } from "../model/error.ts";
 import { CliError } from "./exit.ts";
-import { quote } from "./flags.ts";
 import { fileError, whyOf } from "./input.ts";
 
 const ENCODER = new TextEncoder();

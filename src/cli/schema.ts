@@ -3,9 +3,9 @@
  * @module
  */
 import { Validator } from "@cfworker/json-schema";
+import { quote } from "../model/error.ts";
 import type { JsonSchema } from "../model/tool.ts";
 import { usage } from "./exit.ts";
-import { quote } from "./flags.ts";
 import { readText } from "./input.ts";
 
 /** Findings told to the model: it repairs a few at a time anyway. */

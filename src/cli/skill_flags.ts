@@ -2,11 +2,12 @@
  * `--skill`, `--use-skill` and `--no-skills`.
  * @module
  */
+import { quote } from "../model/error.ts";
 import { advertise, invokeSkill, type Skill } from "../skills/skill.ts";
 import { readGrantedEnv } from "./config.ts";
 import type { Context } from "./context.ts";
 import { usage } from "./exit.ts";
-import { didYouMean, quote } from "./flags.ts";
+import { didYouMean } from "./flags.ts";
 import type { Needs } from "./permissions.ts";
 import { collectSkills, skillNeeds } from "./skill_files.ts";
 

@@ -2,10 +2,11 @@
  * The commands inside a chat.
  * @module
  */
+import { quote } from "../model/error.ts";
 import { Conversation } from "../model/conversation.ts";
 import type { Chat } from "./chat.ts";
 import { usage } from "./exit.ts";
-import { didYouMean, quote } from "./flags.ts";
+import { didYouMean } from "./flags.ts";
 import { readText, textOrFile } from "./input.ts";
 import { writeText } from "./output.ts";
 import { describeUsage } from "./tally.ts";

@@ -7,7 +7,7 @@ import type { ToolUseBlock } from "../model/message.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Skill } from "../skills/skill.ts";
 import type { Context } from "./context.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, loopOptions } from "./endpoint.ts";
 import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
 import { textOrFile } from "./input.ts";
@@ -117,7 +117,9 @@ async function loadTools({ terminal }: Context, { options, fetch }: Endpoint): P
   const tools: Tool[] = [];
   if (options.tool) {
     const { createTools } = await import("./tools/registry.ts");
-    tools.push(...await createTools(options.tool, { fetch, warn: (text) => terminal.note(`warning: ${text}`) }));
+    const { toolTimeoutMs: timeoutMs } = loopOptions(options);
+    const warn = (text: string) => terminal.note(`warning: ${text}`);
+    tools.push(...await createTools(options.tool, { fetch, warn, timeoutMs }));
   }
   for (const path of options["tools-file"] ?? []) {
     const { loadToolsFile } = await import("./tools/tools_file.ts");

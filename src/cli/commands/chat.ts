@@ -2,11 +2,11 @@
  * `pawl chat`: a conversation, typed or piped.
  * @module
  */
+import { quote } from "../../model/error.ts";
 import { Chat } from "../chat.ts";
 import { type Context, keepOnly, makeReady } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { usage } from "../exit.ts";
-import { quote } from "../flags.ts";
 import { openTask, taskNeeds, wantsSession } from "../task.ts";
 
 /** awl's first words. */

@@ -2,10 +2,11 @@
  * `pawl completions SHELL`.
  * @module
  */
+import { quote } from "../../model/error.ts";
 import { completions, SHELLS } from "../completions.ts";
 import { type Context, tellPermissions } from "../context.ts";
 import { usage } from "../exit.ts";
-import { didYouMean, quote } from "../flags.ts";
+import { didYouMean } from "../flags.ts";
 
 /** Prints the completions of a shell. */
 export default function (context: Context): Promise<number> {

@@ -2,10 +2,10 @@
  * `pawl models`.
  * @module
  */
+import { quote } from "../../model/error.ts";
 import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { listModels } from "../endpoint.ts";
 import { usage } from "../exit.ts";
-import { quote } from "../flags.ts";
 
 /** Prints the models of an endpoint, one a line. */
 export default async function (context: Context): Promise<number> {

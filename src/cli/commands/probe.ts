@@ -2,12 +2,12 @@
  * `pawl probe`: what an endpoint and its model can do, and which switch to set.
  * @module
  */
+import { quote } from "../../model/error.ts";
 import { probe, type ProbeCheck, type ProbeReport } from "../../agent/probe.ts";
 import { probeToolCalling } from "../../agent/probe_tool_calling.ts";
 import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { usage } from "../exit.ts";
-import { quote } from "../flags.ts";
 import { OutputFile } from "../output.ts";
 import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
 import type { Terminal } from "../terminal.ts";

@@ -2,10 +2,11 @@
  * `pawl skills [list | show NAME | validate PATH…]`.
  * @module
  */
+import { quote } from "../../model/error.ts";
 import { readGrantedEnv } from "../config.ts";
 import { type Context, keepOnly, tellPermissions } from "../context.ts";
 import { usage } from "../exit.ts";
-import { didYouMean, quote } from "../flags.ts";
+import { didYouMean } from "../flags.ts";
 import { joinNeeds, requirePermissions } from "../permissions.ts";
 import type { FoundSkill } from "../skill_discovery.ts";
 import { collectSkills, skillNeeds } from "../skill_files.ts";

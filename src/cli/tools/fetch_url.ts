@@ -13,8 +13,18 @@ const TIMEOUT_MS = 30_000;
 const TEXT =
   /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/(?:x-)?(?:ndjson|yaml|toml|javascript))$/;
 
-// One text for every failure: told apart, they would let a model find out what answers inside a network.
-const FAILED = "Cannot fetch the page: it is not there, is no text, or leads to another host";
+/** Settings of {@linkcode fetchUrlTool}. */
+export interface FetchUrlOptions {
+  /** Milliseconds. Default 30,000. */
+  timeoutMs?: number | undefined;
+}
+
+/** Why there is no page, in our own words: what the host wrote is not among them. */
+class NoPage extends Error {
+  constructor(why: string) {
+    super(`Cannot fetch the page: ${why}`);
+  }
+}
 
 /**
  * Makes `fetch_url`: GET over http or https, status 200, text only, 2 MiB, 30 seconds, 32 Ki characters a call. Redirects are followed on the
@@ -23,7 +33,11 @@ const FAILED = "Cannot fetch the page: it is not there, is no text, or leads to 
  * @param hosts Granted hosts, `name` or `name:port`; without a port every port is granted, as in `--allow-net`.
  * @param request What sends: `fetch`, or a recording of it.
  */
-export function fetchUrlTool(hosts: readonly string[], request: typeof fetch): Tool {
+export function fetchUrlTool(
+  hosts: readonly string[],
+  request: typeof fetch,
+  { timeoutMs = TIMEOUT_MS }: FetchUrlOptions = {},
+): Tool {
   return {
     name: "fetch_url",
     description: `Gets the text of a page by http or https. Only from: ${hosts.join(", ")}.`,
@@ -35,19 +49,20 @@ export function fetchUrlTool(hosts: readonly string[], request: typeof fetch): T
       },
       required: ["url"],
     },
-    timeoutMs: TIMEOUT_MS + 5000,
+    timeoutMs: timeoutMs + 5000,
     async run({ url, offset }, { signal }) {
       const target = checkUrl(textOf(url, "url"), hosts);
       const stop = new AbortController();
       const abort = () => stop.abort();
       signal.addEventListener("abort", abort);
-      const timer = setTimeout(abort, TIMEOUT_MS);
+      const timer = setTimeout(abort, timeoutMs);
       try {
         signal.throwIfAborted();
         return excerpt(await load(target, request, stop.signal), intOf(offset, 0, 0, MAX_BYTES));
-      } catch {
+      } catch (error) {
         signal.throwIfAborted();
-        throw new Error(FAILED);
+        if (error instanceof NoPage) throw error;
+        throw new NoPage(stop.signal.aborted ? `it took more than ${timeoutMs} ms` : "the connection failed");
       } finally {
         clearTimeout(timer);
         signal.removeEventListener("abort", abort);
@@ -84,15 +99,17 @@ async function load(url: URL, request: typeof fetch, signal: AbortSignal): Promi
     });
     if (reply.status === 200) return await textOfReply(reply);
     await reply.body?.cancel();
-    if (reply.status < 300 || reply.status > 399) break;
-    const next = new URL(reply.headers.get("location") ?? "", target);
-    const sameOrigin = next.origin === target.origin;
-    const upgrade = next.protocol === "https:" && target.protocol === "http:" && !next.port && !target.port &&
+    const next = URL.parse(reply.headers.get("location") ?? "nowhere:", target);
+    if (reply.status < 300 || reply.status > 399) throw new NoPage(`the host answers with HTTP ${reply.status}`);
+    const sameOrigin = next?.origin === target.origin;
+    const upgrade = next?.protocol === "https:" && target.protocol === "http:" && !next.port && !target.port &&
       next.hostname === target.hostname;
-    if (!(sameOrigin || upgrade) || next.username || next.password) break;
+    if (!next || !(sameOrigin || upgrade) || next.username || next.password) {
+      throw new NoPage(`it leads elsewhere (HTTP ${reply.status}), and only its own host is asked`);
+    }
     target = next;
   }
-  throw new Error(FAILED);
+  throw new NoPage(`it leads on and on, more than ${MAX_REDIRECTS} times`);
 }
 
 async function textOfReply(reply: Response): Promise<string> {
@@ -101,18 +118,27 @@ async function textOfReply(reply: Response): Promise<string> {
   );
   if (!TEXT.test(type) || !reply.body) {
     await reply.body?.cancel();
-    throw new Error(FAILED);
+    throw new NoPage("it is no text");
   }
   const charset = parameters.find((part) => part.startsWith("charset="))?.slice(8).replaceAll('"', "") || "utf-8";
-  const decoder = new TextDecoder(charset);
+  const decoder = decoderOf(charset);
   let text = "";
   let size = 0;
   for await (const chunk of reply.body) {
-    text += decoder.decode(chunk, { stream: true });
+    text += decoder.decode(chunk.subarray(0, MAX_BYTES - size), { stream: true });
     if ((size += chunk.length) > MAX_BYTES) break;
   }
   text += decoder.decode();
-  return plainText(/^text\/html$|xhtml/.test(type) ? htmlText(text) : text);
+  const plain = plainText(/^text\/html$|xhtml/.test(type) ? htmlText(text) : text);
+  return size > MAX_BYTES ? `${plain}\n[the page is too large: only its first 2 MiB were read]` : plain;
+}
+
+function decoderOf(charset: string): TextDecoder {
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    throw new NoPage("its character encoding is unknown");
+  }
 }
 
 function excerpt(text: string, offset: number): string {

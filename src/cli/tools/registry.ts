@@ -20,6 +20,8 @@ export interface CreateToolsOptions {
   fetch?: typeof fetch;
   /** Told, in one line, what works less well than it could. */
   warn?: (text: string) => void;
+  /** Milliseconds that `fetch_url` and `run_command` may take. Default: their own, 30,000 and 120,000. */
+  timeoutMs?: number | undefined;
 }
 
 /**
@@ -29,15 +31,15 @@ export interface CreateToolsOptions {
  * @throws {TypeError} A granted directory is none.
  */
 export async function createTools(specs: readonly ToolSpec[], options: CreateToolsOptions = {}): Promise<Tool[]> {
-  const { fetch: request = globalThis.fetch, warn } = options;
+  const { fetch: request = globalThis.fetch, warn, timeoutMs } = options;
   const merged = mergeToolSpecs(specs);
   await checkPermissions(merged, warn);
   return await Promise.all(merged.map(async ({ name, grants }) => {
     switch (name) {
       case "fetch_url":
-        return fetchUrlTool(grants, request);
+        return fetchUrlTool(grants, request, { timeoutMs });
       case "run_command":
-        return runCommandTool(grants);
+        return runCommandTool(grants, { timeoutMs });
       default:
         return FILE_TOOLS[name](await Fence.open(grants));
     }

@@ -16,7 +16,7 @@ const TAIL_BYTES = 16 * 1024;
 /** Settings of {@linkcode runCommandTool}. */
 export interface RunCommandOptions {
   /** Milliseconds. Default 120,000. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 /**

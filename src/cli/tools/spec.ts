@@ -2,6 +2,7 @@
  * What the flags say about the built-in tools. It loads none of them: the flag table is read at every start.
  * @module
  */
+import { quote } from "../../model/error.ts";
 
 /** Names of the built-in tools. */
 export type ToolName =
@@ -74,10 +75,6 @@ export function parseToolSpec(text: string): ToolSpec {
 }
 
 const EXAMPLES = { directories: "src,docs", hosts: "example.com,localhost:8080", programs: "date,jq" };
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 64));
-}
 
 function checkText(grant: string): string {
   if (/[\x00-\x1f\x7f]/.test(grant)) throw new TypeError(`Cannot grant ${quote(grant)}: it holds a control character`);
