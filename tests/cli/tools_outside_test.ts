@@ -44,8 +44,6 @@ function text(body: BodyInit, type = "text/plain"): Response {
   return new Response(body, { headers: { "content-type": type } });
 }
 
-const FAILED = "Cannot fetch the page: it is not there, is no text, or leads to another host";
-
 Deno.test("fetch_url returns text, plain and capped, and sends nothing of ours", async () => {
   const pages: Record<string, () => Response> = {
     "/plain": () => text("a\x1b[31mb\x07\u202e\r\nc\td"),
@@ -67,6 +65,10 @@ Deno.test("fetch_url returns text, plain and capped, and sends nothing of ours",
     assertEquals(await call(tool, { url: `${url}/long`, offset: 65536 }), "x".repeat(70_000 - 65_536));
     assertEquals(await call(tool, { url: `${url}/long`, offset: 70_000 }), "(the page has 70000 characters)");
     assertMatch(await call(tool, { url: `${url}/endless` }), /of 2\d{6}; go on/);
+    assertMatch(
+      await call(tool, { url: `${url}/endless`, offset: 2 * 1024 * 1024 - 10 }),
+      /^x+\n\[the page is too large: only its first 2 MiB were read\]$/,
+    );
     assertEquals(Object.keys(seen[0]!.headers).sort(), [
       "accept",
       "accept-encoding",
@@ -96,9 +98,16 @@ Deno.test("fetch_url asks only the granted host, and follows redirects only ther
     await withServer(() => text("elsewhere"), async (_tool, elsewhere, seenElsewhere) => {
       other = elsewhere;
       assertEquals(await call(tool, { url: `${url}/ok` }), "arrived");
-      for (const path of ["/off", "/file", "/user", "/none", "/loop"]) {
-        assertEquals(await failure(tool, { url: url + path }), FAILED);
+      for (const path of ["/off", "/file", "/user", "/none"]) {
+        assertEquals(
+          await failure(tool, { url: url + path }),
+          "Cannot fetch the page: it leads elsewhere (HTTP 302), and only its own host is asked",
+        );
       }
+      assertEquals(
+        await failure(tool, { url: `${url}/loop` }),
+        "Cannot fetch the page: it leads on and on, more than 5 times",
+      );
       assertMatch(await failure(tool, { url: elsewhere }), /only these hosts are granted: 127\.0\.0\.1:\d+$/);
       assertEquals(seenElsewhere, []);
       assertEquals(seen.filter((request) => request.url.endsWith("/loop")).length, 6);
@@ -106,18 +115,26 @@ Deno.test("fetch_url asks only the granted host, and follows redirects only ther
   });
 });
 
-Deno.test("fetch_url fails with one text, whatever the reason", async () => {
-  const replies: Record<string, () => Response> = {
-    "/404": () => new Response("no", { status: 404, headers: { "content-type": "text/plain" } }),
-    "/500": () => new Response("no", { status: 500 }),
-    "/204": () => new Response(null, { status: 204 }),
-    "/image": () => text("x", "image/png"),
-    "/notype": () => new Response(new Uint8Array([65])),
-    "/charset": () => text("x", "text/plain; charset=nonsense"),
-    "/gzip": () => new Response("no gzip", { headers: { "content-type": "text/plain", "content-encoding": "gzip" } }),
+Deno.test("fetch_url says why there is no page, and nothing that the host wrote", async () => {
+  const replies: Record<string, [why: string, reply: () => Response]> = {
+    "/404": [
+      "the host answers with HTTP 404",
+      () => new Response("no", { status: 404, headers: { "content-type": "text/plain" } }),
+    ],
+    "/500": ["the host answers with HTTP 500", () => new Response("no", { status: 500 })],
+    "/204": ["the host answers with HTTP 204", () => new Response(null, { status: 204 })],
+    "/image": ["it is no text", () => text("x", "image/png")],
+    "/notype": ["it is no text", () => new Response(new Uint8Array([65]))],
+    "/charset": ["its character encoding is unknown", () => text("x", "text/plain; charset=nonsense")],
+    "/gzip": [
+      "the connection failed",
+      () => new Response("no gzip", { headers: { "content-type": "text/plain", "content-encoding": "gzip" } }),
+    ],
   };
-  await withServer((request) => replies[new URL(request.url).pathname]!(), async (tool, url) => {
-    for (const path of Object.keys(replies)) assertEquals(await failure(tool, { url: url + path }), FAILED, path);
+  await withServer((request) => replies[new URL(request.url).pathname]![1](), async (tool, url) => {
+    for (const [path, [why]] of Object.entries(replies)) {
+      assertEquals(await failure(tool, { url: url + path }), `Cannot fetch the page: ${why}`, path);
+    }
     for (
       const [input, why] of [
         ["ftp://127.0.0.1/", /no http or https/],
@@ -131,7 +148,10 @@ Deno.test("fetch_url fails with one text, whatever the reason", async () => {
     ) assertMatch(await failure(tool, { url: input }), why);
   });
   const [closed] = await createTools([parseToolSpec("fetch_url=127.0.0.1:1")]);
-  assertEquals(await failure(closed!, { url: "http://127.0.0.1:1/" }), FAILED);
+  assertEquals(
+    await failure(closed!, { url: "http://127.0.0.1:1/" }),
+    "Cannot fetch the page: the connection failed",
+  );
 });
 
 Deno.test("fetch_url grants a host without a port on every port, and a given port only", async () => {
@@ -152,6 +172,21 @@ Deno.test("fetch_url grants a host without a port on every port, and a given por
   assertMatch(await failure(any[0]!, { url: "http://a.example.evil/" }), /only these hosts/);
   assertMatch(await failure(any[0]!, { url: "http://b.a.example/" }), /only these hosts/);
   assertEquals(asked.length, 4);
+});
+
+Deno.test("createTools hands its timeoutMs on to the tools that have a clock of their own", async () => {
+  function never(_input: unknown, init?: RequestInit): Promise<Response> {
+    return new Promise((_, reject) => init!.signal!.addEventListener("abort", () => reject(init!.signal!.reason)));
+  }
+  const specs = ["fetch_url=a.example", "run_command=sleep"].map(parseToolSpec);
+  const [page, command] = await createTools(specs, { fetch: never, timeoutMs: 50 });
+  assertEquals(
+    await failure(page!, { url: "http://a.example/" }),
+    "Cannot fetch the page: it took more than 50 ms",
+  );
+  assertMatch(await call(command!, { program: "sleep", args: ["60"] }), /^\(stopped after 50 ms\)/);
+  // The agent's clock is there for what does not stop by itself.
+  assertEquals([page!.timeoutMs, command!.timeoutMs], [5050, 5050]);
 });
 
 Deno.test("fetch_url ends with the run, with the run's reason", async () => {
