@@ -149,7 +149,8 @@ export class MessageBuilder implements MessageSink {
 
   usage(report: Usage): void {
     for (const [field, tokens] of Object.entries(report)) {
-      if (typeof tokens === "number" && tokens >= 0) (this.#info.usage ??= {})[field as keyof Usage] = tokens;
+      // JSON knows numbers beyond all counts, which would end a budget or a sum.
+      if (Number.isSafeInteger(tokens) && tokens >= 0) (this.#info.usage ??= {})[field as keyof Usage] = tokens;
     }
   }
 

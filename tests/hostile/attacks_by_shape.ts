@@ -26,6 +26,16 @@ const ODD = [123, true, null, { a: 1 }, ["x"], [{ type: "text", text: "in a part
 /** What arguments must not be. */
 export const BAD_ARGUMENTS = ["not json", '{"unclosed":"', "[1,2]", "5", '"str"', '{"n":NaN}', '{"a":1}{"b":2}'];
 
+/** Token counts that are none; the first is beyond what a number can be. */
+const LIES = ["1e999", "-1", "-1e300", "1e300", "0.5", '"9"', "null", "[1]"];
+
+function usage(asked: Asked, count: string): string {
+  const text = isOpenAi(asked)
+    ? event({ choices: [], usage: { prompt_tokens: "@", completion_tokens: "@", total_tokens: "@" } })
+    : event({ type: "message_delta", delta: {}, usage: { input_tokens: "@", output_tokens: "@" } });
+  return text.replaceAll('"@"', count);
+}
+
 /** Replies of odd shapes. */
 export const SHAPES: Record<string, Attack> = {
   "huge-event": {
@@ -127,6 +137,12 @@ export const SHAPES: Record<string, Attack> = {
         ...BAD_ARGUMENTS.map((text, i) => call(asked.tool, text, `c${i}`)),
         call(asked.tool, "null", "none"),
       ),
+  },
+  "usage-lies": {
+    does: "token counts below zero, beyond all numbers, and in parts",
+    answer: (asked) => ({
+      body: [...LIES.map((count) => usage(asked, count)), reply(asked, [{ text: ["all good"] }])],
+    }),
   },
   "length-with-tool": {
     does: "a call cut by the output limit",

@@ -82,6 +82,7 @@ const HOLDS: Record<string, (ran: Ran, writer: Writer) => void> = {
     assertEquals(results.pop(), "found");
     assert(results.every((text) => text.startsWith("error: invalid input")), results.join());
   },
+  "usage-lies": ({ result }) => assertEquals(result!.usage, {}),
   "out-of-order"({ ran }) {
     if (ran.length > 0) {
       assertEquals(ran.slice(0, 2).map(({ call, input }) => [call.id, input]), [["a", { a: 1 }], ["b", {}]]);

@@ -119,6 +119,7 @@ export const RIGHT: Record<string, Right | [openAi: Right, anthropic: Right]> = 
   "tool-name-injection": loops(0),
   "tool-without-name": fails("unsupported_tool_call"),
   "bad-tool-args": loops(1),
+  "usage-lies": answers("all good"),
   "length-with-tool": fails("output_limit"),
   "non-string-fields": fails("malformed_stream"),
   "non-object-events": fails("malformed_stream"),
