@@ -6,6 +6,7 @@ import { quote } from "../model/error.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { Compat } from "../provider/dialect.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../provider/provider.ts";
+import { visible } from "../text/visible.ts";
 import type { Settings } from "./config.ts";
 import type { Context, Ready } from "./context.ts";
 import { DIALECTS } from "./dialects.ts";
@@ -99,7 +100,8 @@ async function chooseModel(context: Context, { options, settings: { host }, pick
   if (isDry) throw usage("Cannot choose a model without sending anything: name one with --model");
   const models = await lister(options).listModels({ signal });
   if (models.length !== 1) return await pick(models, host);
-  terminal.note(`using the only model of ${host}: ${models[0]}`);
+  // One line, or a model could be named like an error.
+  terminal.note(`using the only model of ${host}: ${visible(models[0]!, { oneLine: true })}`);
   return models[0]!;
 }
 
