@@ -6,6 +6,8 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { HIDDEN } from "../../src/text/visible.ts";
 import { ATTACKS } from "../hostile/attacks.ts";
 import { HostileEndpoint } from "../hostile/endpoint.ts";
+import { startEndpoint } from "../support/endpoint.ts";
+import { lines, pawlWith } from "./pawl.ts";
 import { HAS_SCRIPT, onTerminal } from "./tmux.ts";
 
 const TOOLS = new URL("../hostile/tools.ts", import.meta.url).pathname;
@@ -58,3 +60,16 @@ for (const dialect of ["openai_chat", "anthropic_messages"]) {
     });
   }
 }
+
+Deno.test("a model that is named like an error is told in one line", async () => {
+  const endpoint = startEndpoint({ models: ["only\nerror: forged: x\x1b[2J"] });
+  try {
+    const args = ["run", "--base-url", `${endpoint.url}/v1`, "hello"];
+    const { code, stderr } = await pawlWith([`--allow-net=${endpoint.host}`], args);
+    assertEquals([code, lines(stderr)], [0, [
+      `using the only model of ${endpoint.host}: only\\u{a}error: forged: x\\u{1b}[2J`,
+    ]]);
+  } finally {
+    await endpoint.close();
+  }
+});
