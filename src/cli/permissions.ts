@@ -2,6 +2,7 @@
  * Exactly the permissions that a command line needs: asked for once, named in one message, given back when they have served.
  * @module
  */
+import { dirname } from "node:path";
 import { CliError } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -45,9 +46,14 @@ function isGranted(name: Class, value?: string): boolean {
 export function permissionFlags(needs: Needs): string[] {
   return CLASSES.flatMap((name) => {
     const names = needs[name] ?? [];
-    // Deno splits at commas, and takes a doubled one for a comma in a path.
-    return names.length === 0 ? [] : [`--allow-${name}=${names.map((one) => one.replaceAll(",", ",,")).join(",")}`];
+    return names.length === 0 ? [] : [`--allow-${name}=${[...new Set(names.map(grantable))].join(",")}`];
   });
+}
+
+/** Deno splits at commas and has no escape: a path with one is granted by the directory above it. */
+function grantable(name: string): string {
+  const at = name.indexOf(",");
+  return at < 0 ? name : dirname(`${name.slice(0, at)}x`);
 }
 
 /** What of some needs is not granted. */
@@ -78,7 +84,9 @@ export function requirePermissions(needs: Needs, terminal: Terminal): void {
   }
   const flags = permissionFlags(lacking).map(shellQuote).join(" ");
   const how = Deno.build.standalone ? "compile with" : "run with";
-  throw new CliError("permission", `Cannot start without more permissions: ${how} ${flags}`, { exit: 9 });
+  // Deno grants no program that it cannot find.
+  const unfound = lacking.run ? " (or there is no such program)" : "";
+  throw new CliError("permission", `Cannot start without more permissions: ${how} ${flags}${unfound}`, { exit: 9 });
 }
 
 /**

@@ -85,7 +85,7 @@ export async function taskNeeds({ options }: Context): Promise<{ start: Needs; r
  */
 export async function openTask(context: Context, endpoint: Endpoint, fallback = ""): Promise<Task> {
   const { options } = endpoint;
-  const tools = await loadTools(context, endpoint);
+  const tools = await loadTools(endpoint);
   const skills = wantsSkills(options, tools)
     ? await (await import("./skill_flags.ts")).chooseSkills(context, tools.length > 0)
     : undefined;
@@ -113,13 +113,12 @@ function wantsSkills(options: Options, tools: readonly Tool[]): boolean {
   return SKILL_DIRECTORIES.some((path) => Deno.permissions.querySync({ name: "read", path }).state === "granted");
 }
 
-async function loadTools({ terminal }: Context, { options, fetch }: Endpoint): Promise<Tool[]> {
+async function loadTools({ options, fetch }: Endpoint): Promise<Tool[]> {
   const tools: Tool[] = [];
   if (options.tool) {
     const { createTools } = await import("./tools/registry.ts");
     const { toolTimeoutMs: timeoutMs } = loopOptions(options);
-    const warn = (text: string) => terminal.note(`warning: ${text}`);
-    tools.push(...await createTools(options.tool, { fetch, warn, timeoutMs }));
+    tools.push(...await createTools(options.tool, { fetch, timeoutMs }));
   }
   for (const path of options["tools-file"] ?? []) {
     const { loadToolsFile } = await import("./tools/tools_file.ts");

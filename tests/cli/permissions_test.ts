@@ -10,12 +10,14 @@ Deno.test("joinNeeds keeps each name once and drops empty classes", () => {
   });
 });
 
-Deno.test("permissionFlags writes flags in one order, commas of paths doubled", () => {
+Deno.test("permissionFlags writes flags in one order, and for a path with a comma the directory above", () => {
   assertEquals(permissionFlags({ env: ["A", "B"], read: ["x,y", "z"], net: ["h:1"] }), [
     "--allow-net=h:1",
-    "--allow-read=x,,y,z",
+    "--allow-read=.,z",
     "--allow-env=A,B",
   ]);
+  const paths = ["/a/b,c/d,e", "/a/,b", "/,a", ",a", "a/b/,", "./a,b"];
+  assertEquals(permissionFlags({ write: paths }), ["--allow-write=/a,/,.,a/b"]);
   assertEquals(permissionFlags({}), []);
 });
 

@@ -87,12 +87,12 @@ Deno.test("mergeToolSpecs and toolNeeds name each permission once, exactly", () 
   const merged = mergeToolSpecs(specs);
   assertEquals(merged.map((spec) => spec.name), ["read_file", "edit_file", "fetch_url", "run_command"]);
   assertEquals(merged[0]!.grants, ["a", "c"]);
-  const none = { read: [], write: [], net: [], run: [], optionalRun: [] };
+  const none = { read: [], write: [], net: [], run: [] };
   assertEquals(merged.map(toolNeeds), [
     { ...none, read: ["a", "c"] },
     { ...none, read: ["a", "b"], write: ["a", "b"] },
     { ...none, net: ["h:1"] },
-    { ...none, run: ["git"], optionalRun: ["kill"] },
+    { ...none, run: ["git", "kill"] },
   ]);
 });
 

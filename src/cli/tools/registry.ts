@@ -18,8 +18,6 @@ import { writeFileTool } from "./write_file.ts";
 export interface CreateToolsOptions {
   /** What `fetch_url` sends with. Default: the global `fetch`. */
   fetch?: typeof fetch;
-  /** Told, in one line, what works less well than it could. */
-  warn?: (text: string) => void;
   /** Milliseconds that `fetch_url` and `run_command` may take. Default: their own, 30,000 and 120,000. */
   timeoutMs?: number | undefined;
 }
@@ -31,9 +29,9 @@ export interface CreateToolsOptions {
  * @throws {TypeError} A granted directory is none.
  */
 export async function createTools(specs: readonly ToolSpec[], options: CreateToolsOptions = {}): Promise<Tool[]> {
-  const { fetch: request = globalThis.fetch, warn, timeoutMs } = options;
+  const { fetch: request = globalThis.fetch, timeoutMs } = options;
   const merged = mergeToolSpecs(specs);
-  await checkPermissions(merged, warn);
+  await checkPermissions(merged);
   return await Promise.all(merged.map(async ({ name, grants }) => {
     switch (name) {
       case "fetch_url":
@@ -61,17 +59,13 @@ async function isGranted(name: keyof typeof SUBJECTS, value: string): Promise<bo
   return (await Deno.permissions.query(descriptor)).state === "granted";
 }
 
-async function checkPermissions(specs: readonly ToolSpec[], warn: CreateToolsOptions["warn"]): Promise<void> {
+async function checkPermissions(specs: readonly ToolSpec[]): Promise<void> {
   const missing = new Map<string, Set<string>>();
   for (const needs of specs.map(toolNeeds)) {
     for (const name of Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]) {
       for (const value of needs[name]) {
         if (!await isGranted(name, value)) missing.set(name, (missing.get(name) ?? new Set()).add(value));
       }
-    }
-    for (const program of needs.optionalRun) {
-      if (await isGranted("run", program)) continue;
-      warn?.(`run_command can end only the program itself, not what it starts: allow it with --allow-run=${program}`);
     }
   }
   if (missing.size === 0) return;

@@ -21,7 +21,7 @@ export interface RunCommandOptions {
 
 /**
  * Makes `run_command`: no shell, no standard input, an empty environment, 120 seconds, of each output the first 8 and the last 16 KiB. When its
- * time is over or the run is aborted, the program and all it started are killed; without permission to run `kill`, only the program itself.
+ * time is over or the run is aborted, the program and all it started are killed; where there is no program `kill`, only the program itself.
  *
  * @param programs Granted programs, as in `--allow-run`.
  */
@@ -113,16 +113,11 @@ async function runToEnd(program: string, args: string[], timeoutMs: number, sign
 
 /** Kills the process group, which needs the program `kill`: Deno.kill needs the permission to run everything. */
 async function kill(child: Deno.ChildProcess): Promise<void> {
-  const { state } = await Deno.permissions.query({ name: "run", command: "kill" });
-  if (state === "granted") {
-    try {
-      const args = ["-KILL", "--", `-${child.pid}`];
-      await new Deno.Command("kill", { args, clearEnv: true, stdin: "null", stdout: "null", stderr: "null" }).output();
-    } catch {
-      // The program is missing: what follows ends the child at least.
-    }
-  } else {
-    signalChild(child, "SIGTERM"); // many programs then end their own children
+  try {
+    const args = ["-KILL", "--", `-${child.pid}`];
+    await new Deno.Command("kill", { args, clearEnv: true, stdin: "null", stdout: "null", stderr: "null" }).output();
+  } catch {
+    signalChild(child, "SIGTERM"); // the program is missing; many programs then end their own children
     await within(GRACE_MS, child.status);
   }
   signalChild(child, "SIGKILL");

@@ -27,8 +27,6 @@ export interface ToolNeeds {
   write: string[];
   net: string[];
   run: string[];
-  /** Better with it: `kill`, so that `run_command` can end a whole process tree. */
-  optionalRun: string[];
 }
 
 /** Facts about a built-in tool. */
@@ -110,7 +108,7 @@ export function toolNeeds({ name, grants }: ToolSpec): ToolNeeds {
     read: isFiles ? grants : [],
     write: isFiles && !pure ? grants : [],
     net: kind === "hosts" ? grants : [],
-    run: kind === "programs" ? grants : [],
-    optionalRun: kind === "programs" ? ["kill"] : [],
+    // What a program has started can be ended only by this one: Deno.kill needs the permission to run everything.
+    run: kind === "programs" ? [...grants, "kill"] : [],
   };
 }
