@@ -78,10 +78,10 @@ export async function openEndpoint(context: Context, ready: Ready, pick: PickMod
   };
 }
 
-/** Lists the models of an endpoint. */
-export async function listModels(context: Context, ready: Ready): Promise<string[]> {
+/** Makes a provider that only lists models. A recording is open by then: the permission to read it may go. */
+export async function openLister(context: Context, ready: Ready): Promise<Provider> {
   const special = await specialFetch(context, ready.settings.options, ready.apiKey);
-  return await lister(await providerOptions(context, ready, special)).listModels({ signal: context.signal });
+  return lister(await providerOptions(context, ready, special));
 }
 
 /** A provider that only lists: the name of its model reaches nobody. */

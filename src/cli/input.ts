@@ -5,6 +5,7 @@
 import { quote } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import { CliError, usage } from "./exit.ts";
+import { permissionFlags, shellQuote } from "./permissions.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** More of one file, or of standard input, is a mistake and no prompt. */
@@ -21,8 +22,10 @@ export function whyOf(error: unknown): string {
 
 /** The error for a file that the user named. */
 export function fileError(verb: "read" | "write", path: string, error: unknown): CliError {
-  const message = `Cannot ${verb} ${quote(path)}: ${whyOf(error)}`;
-  return error instanceof Deno.errors.NotCapable ? new CliError("permission", message, { exit: 9 }) : usage(message);
+  const subject = `Cannot ${verb} ${quote(path)}`;
+  if (!(error instanceof Deno.errors.NotCapable)) return usage(`${subject}: ${whyOf(error)}`);
+  const flag = permissionFlags({ [verb]: [path] }).map(shellQuote).join("");
+  return new CliError("permission", `${subject}: it needs ${flag}`, { exit: 9 });
 }
 
 /** Reads a file that the user named. */

@@ -80,6 +80,11 @@ Deno.test("pawl chat knows commands in a pipe too", async () => {
         assertEquals([wrong.code, lines(wrong.stderr).length], [2, 1]);
         assertStringIncludes(wrong.stderr, why!);
       }
+      for (const [line, flag] of [["/save a.json", "--allow-write=a.json"], ["/load x y", "'--allow-read=x y'"]]) {
+        const denied = await pawlWith([`--allow-net=${host}`], args, { stdin: `${line}\n`, cwd });
+        assertEquals([denied.code, lines(denied.stderr).length], [9, 1]);
+        assertStringIncludes(denied.stderr, `: it needs ${flag}`);
+      }
     });
   });
 });
@@ -286,6 +291,12 @@ Deno.test("pawl models lists one model a line", async () => {
     }
     const json = await pawl(["models", "--base-url", `${url}/v1`, "--json"]);
     assertEquals(JSON.parse(json.stdout), { type: "models", models: ["a", "b\x1b[2J"] });
+    await inDirectory(async (cwd) => {
+      const at = ["models", "--base-url", `${url}/v1`];
+      await pawlNeedsAll([...at, "--record", "r.jsonl"], { cwd });
+      const again = await pawlNeedsAll([...at, "--replay", "r.jsonl"], { cwd });
+      assertEquals([again.code, again.stdout, again.stderr], [0, "a\nb\x1b[2J\n", ""]);
+    });
   });
 });
 
