@@ -172,6 +172,22 @@ Deno.test("pawl run -x prints the first fenced block only, and exits 8 where the
   });
 });
 
+Deno.test("pawl run -x does the same to JSON", async () => {
+  for (const format of ["json", "stream-json"]) {
+    const answers = ["Here:\n```ts\nlet a = 1;\n```\nDone.", "No code today."];
+    await withEndpoint({ script: () => ({ text: answers.shift()! }) }, async (endpoint) => {
+      const args = at(endpoint, "-x", "--output-format", format, "code");
+      const block = await pawl(args);
+      const told = lines(block.stdout).map((line) => JSON.parse(line));
+      assertEquals([block.code, told.at(-1).type, told.at(-1).text], [0, "result", "let a = 1;"]);
+      const none = await pawl(args);
+      const last = JSON.parse(lines(none.stdout).at(-1)!);
+      assertEquals([none.code, last.type, last.code, last.exit], [8, "error", "no_block", 8]);
+      assertEquals(last.partial.text, "No code today.");
+    });
+  }
+});
+
 Deno.test("pawl run --schema asks once more and prints JSON that fits, or exits 8", async () => {
   const schema = JSON.stringify({
     type: "object",

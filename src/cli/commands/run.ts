@@ -42,8 +42,9 @@ export default async function (context: Context): Promise<number> {
   keepOnly(context, ready);
 
   const tally = new Tally();
-  const answer = answerOf(options);
-  const stream = (options.stream === true || terminal.outIsTerminal) && answer === undefined;
+  const answer = printedOf(options);
+  const isWhole = options.extract === true || answer !== undefined;
+  const stream = (options.stream === true || terminal.outIsTerminal) && !isWhole;
   const renderer = makeRenderer(context, { host, stream, ...answer && { answer } });
   renderer.start(provider);
   try {
@@ -64,8 +65,12 @@ export default async function (context: Context): Promise<number> {
       }),
     });
     session?.end();
-    output?.write(endLine(answerText(result, options)));
-    renderer.result(result, { model: provider.model, ...session && { session: session.path } });
+    const text = answerText(result, options);
+    output?.write(endLine(text));
+    renderer.result(options.extract ? { ...result, text } : result, {
+      model: provider.model,
+      ...session && { session: session.path },
+    });
     return 0;
   } catch (error) {
     const status = renderer.failure(error, tally.partial);
@@ -103,11 +108,10 @@ async function readPrompt(context: Context): ReturnType<typeof withAttachments> 
   return await withAttachments(text, attached);
 }
 
-/** What is printed instead of the answer as it came; absent where it is just that. */
-function answerOf(options: Options): ((result: RunResult) => string) | undefined {
-  if (options.output !== undefined) return () => "";
-  if (options.extract || options.schema !== undefined) return (result) => answerText(result, options);
-  return undefined;
+/** What is printed instead of the text of the answer; absent where it is just that. */
+function printedOf({ output, schema }: Options): ((result: RunResult) => string) | undefined {
+  if (output !== undefined) return () => "";
+  return schema === undefined ? undefined : ({ value }) => JSON.stringify(value);
 }
 
 function answerText(result: RunResult, options: Options): string {
