@@ -30,11 +30,11 @@ export interface Renderer {
 /** Makes the renderer that the flags ask for. */
 export function makeRenderer(context: Context, options: Pick<TextOptions, "host" | "stream" | "answer">): Renderer {
   const { terminal, progress, options: flags } = context;
+  const { "hide-reasoning": hideReasoning = false, usage = false } = flags;
   const format = flags.json ? "json" : flags["output-format"] ?? "text";
   if (format !== "text") {
-    return new JsonRenderer(terminal, progress, { events: format === "stream-json", host: options.host });
+    return new JsonRenderer(terminal, progress, { events: format === "stream-json", host: options.host, usage });
   }
-  const { "hide-reasoning": hideReasoning = false, usage = false } = flags;
   return new TextRenderer(terminal, progress, { ...options, hideReasoning, usage });
 }
 
@@ -173,12 +173,8 @@ export class TextRenderer implements Renderer {
     this.#shown = false;
   }
 
-  #messageComplete({ warnings, stopReason }: MessageCompleteEvent): void {
-    for (const { kind, message } of warnings ?? []) {
-      // Many local servers report none; only who asked for it misses it.
-      if (kind !== "usage_missing" || this.#options.usage) this.#terminal.note(`warning: ${message}`);
-    }
-    if (stopReason === "refusal") this.#terminal.note("warning: the model refused to answer");
+  #messageComplete(event: MessageCompleteEvent): void {
+    tellWarnings(this.#terminal, event, this.#options);
     if (this.#options.stream) this.#terminal.endOut();
   }
 
@@ -201,13 +197,15 @@ export class JsonRenderer implements Renderer {
   readonly #progress: Progress;
   readonly #host: string;
   readonly #events: boolean;
+  readonly #usage: boolean;
 
-  /** @param options `events`: `stream-json`; `host` for errors. */
-  constructor(terminal: Terminal, progress: Progress, options: { events: boolean; host: string }) {
+  /** @param options `events`: `stream-json`; `host` for errors; `usage`: it is asked for. */
+  constructor(terminal: Terminal, progress: Progress, options: { events: boolean; host: string; usage: boolean }) {
     this.#terminal = terminal;
     this.#progress = progress;
     this.#events = options.events;
     this.#host = options.host;
+    this.#usage = options.usage;
   }
 
   start({ dialect, model }: Provider): void {
@@ -216,6 +214,7 @@ export class JsonRenderer implements Renderer {
 
   event(event: AgentEvent): void {
     if (event.type === "message_start") this.#progress.end();
+    if (event.type === "message_complete") tellWarnings(this.#terminal, event, { usage: this.#usage });
     if (this.#events) this.#terminal.json(JSON.stringify(event));
   }
 
@@ -243,6 +242,18 @@ export class JsonRenderer implements Renderer {
     this.#progress.end();
     return tellFailure(this.#terminal, error, { host: this.#host, partial, json: true });
   }
+}
+
+function tellWarnings(
+  terminal: Terminal,
+  { warnings, stopReason }: MessageCompleteEvent,
+  { usage }: Pick<TextOptions, "usage">,
+): void {
+  for (const { kind, message } of warnings ?? []) {
+    // Many local servers report none; only who asked for it misses it.
+    if (kind !== "usage_missing" || usage) terminal.note(`warning: ${message}`);
+  }
+  if (stopReason === "refusal") terminal.note("warning: the model refused to answer");
 }
 
 function describeCall({ name, input }: ToolUseBlock): string {

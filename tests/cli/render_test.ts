@@ -224,7 +224,7 @@ Deno.test("TextRenderer.failure maps errors to exit statuses", () => {
 
 Deno.test("JsonRenderer tells events, result and error as one JSON object a line", () => {
   const screen = new Screen({ out: false, err: false });
-  const renderer = new JsonRenderer(screen.terminal, screen.progress, { events: true, host: "h:1" });
+  const renderer = new JsonRenderer(screen.terminal, screen.progress, { events: true, host: "h:1", usage: false });
   renderer.start({ dialect: "openai_chat", model: "m" } as Parameters<typeof renderer.start>[0]);
   const events = reply(text(0, "x"));
   for (const event of events) renderer.event(event);
@@ -259,6 +259,20 @@ Deno.test("JsonRenderer tells events, result and error as one JSON object a line
       partial: { text: "so far", iterations: 2, toolCalls: 1, usage: {} },
     },
   ]);
+});
+
+Deno.test("JsonRenderer tells warnings on standard error", () => {
+  for (const events of [false, true]) {
+    const screen = new Screen({ out: false, err: false });
+    const renderer = new JsonRenderer(screen.terminal, screen.progress, { events, host: "h:1", usage: false });
+    const [complete] = reply(text(0, "a")).slice(-1);
+    renderer.event({
+      ...complete,
+      warnings: [{ kind: "usage_missing", message: "no usage" }, { kind: "context_cut", message: "another model" }],
+    } as AgentEvent);
+    assertStringIncludes(screen.text, "{warning: another model\n}");
+    assertEquals(screen.text.includes("{warning: no usage"), false);
+  }
 });
 
 Deno.test("Tally adds up what a run has done", () => {
