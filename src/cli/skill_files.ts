@@ -14,8 +14,8 @@ import { ioReason } from "./tools/paths.ts";
 export interface CollectOptions {
   /** Files and directories that the user named. */
   paths?: readonly string[];
-  /** Look for skills in the project and at home. Default `true`. */
-  discover?: boolean;
+  /** Neither the built-in ones, nor those of the project and at home. Default `false`. */
+  onlyNamed?: boolean;
   /** Directory of the project. Default: the working directory. */
   project?: string;
   /** Home directory, if it is known. */
@@ -34,10 +34,9 @@ function builtinSkills(): FoundSkill[] {
  * @throws {PawlError} `invalid_skill` or `permission`, for the named ones only.
  */
 export async function collectSkills(options: CollectOptions = {}): Promise<FoundSkills> {
-  const { skills: discovered, warnings } = options.discover === false
-    ? { skills: [], warnings: [] }
-    : await discoverSkills(options);
   const named = await Promise.all((options.paths ?? []).map(loadSkillPath));
+  if (options.onlyNamed) return { skills: mergeSkills([], named.flat()), warnings: [] };
+  const { skills: discovered, warnings } = await discoverSkills(options);
   const builtin = builtinSkills();
   for (const { name, source } of discovered) {
     if (builtin.some((skill) => skill.name === name)) {

@@ -226,7 +226,8 @@ Deno.test("discoverSkills looks in project and home, leniently, the project firs
       `The skill "commit-message" in ${dir}/home/.pawl/skills/commit-message.md replaces the built-in one`,
     );
     assertEquals(all.skills.find(({ name }) => name === "find-cause")!.source, "built-in");
-    assertEquals((await collectSkills({ discover: false })).skills.length, 3);
+    const named = await collectSkills({ ...options, paths: [`${dir}/outside`], onlyNamed: true });
+    assertEquals([named.skills.map(({ name }) => name), named.warnings], [["outside"], []]);
     assertEquals(await discoverSkills({ project: `${dir}/nowhere` }), { skills: [], warnings: [] });
   });
 });

@@ -78,6 +78,9 @@ Deno.test("pawl skills lists, shows and validates", async () => {
     assertStringIncludes(listed.stdout, "(built-in)\n");
     const shown = await pawl(["skills", "show", "rhyme", "--skill", "rhyme.md"], { cwd });
     assertEquals(shown.stdout, "Answer in rhyme.\n");
+    const only = await pawl(["skills", "--no-skills", "--skill", "rhyme.md"], { cwd });
+    assertEquals([only.code, only.stdout], [0, "rhyme: Use when asked for a poem (rhyme.md)\n"]);
+    assertEquals((await pawl(["skills", "--no-skills"], { cwd })).stdout, "");
     const none = await pawl(["skills", "show", "rime", "--skill", "rhyme.md"], { cwd });
     assertEquals([none.code, lines(none.stderr).length], [2, 1]);
     const valid = await pawlNeedsAll(["skills", "validate", "rhyme.md"], { cwd });

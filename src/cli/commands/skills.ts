@@ -38,7 +38,7 @@ export default async function (context: Context): Promise<number> {
   if (action === "validate") return await validate(context, rest);
 
   const home = readGrantedEnv("HOME");
-  const { skills, warnings } = await collectSkills({ paths, discover: !onlyNamed, ...home !== undefined && { home } });
+  const { skills, warnings } = await collectSkills({ paths, onlyNamed, ...home !== undefined && { home } });
   keepOnly(context, { used: needs, rest: {} });
   for (const warning of warnings) terminal.note(`warning: ${warning}`);
   if (action === "show") show(context, skills, rest[0]!);
