@@ -97,6 +97,19 @@ function glue(args: readonly string[]): { flags: string[]; words: string[] } {
   return { flags, words };
 }
 
+/** Whether an argument vector asks for JSON, also one that cannot be parsed. */
+export function wantsJson(args: readonly string[]): boolean {
+  for (let i = 0; i < args.length && args[i] !== "--"; i++) {
+    const { name, inline } = valuedFlag(args[i]!) ?? {};
+    if (name === undefined && args[i] === "--json") return true;
+    if (name === undefined) continue;
+    const value = inline ?? args[i + 1] ?? "";
+    if (name === "output-format" && /json$/.test(value)) return true;
+    if (inline === undefined && !isFlag(value)) i++;
+  }
+  return false;
+}
+
 /** The flag of an argument, if that flag takes a value. */
 function valuedFlag(arg: string): { name: FlagName; before?: string; inline?: string } | undefined {
   const [, long, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];

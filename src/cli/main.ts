@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import type { FailureOptions } from "./failure.ts";
 import { Interruption, usage } from "./exit.ts";
 import { type Command, COMMANDS, type Options } from "./flag_table.ts";
-import { type CommandLine, parseCommandLine } from "./flags.ts";
+import { type CommandLine, parseCommandLine, wantsJson } from "./flags.ts";
 import { Progress } from "./progress.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -127,12 +127,4 @@ async function fail(terminal: Terminal, error: unknown, options: FailureOptions)
   const status = tellFailure(terminal, error, options);
   terminal.flush();
   return status;
-}
-
-/** Whether an argument vector asks for JSON, also one that cannot be parsed. */
-function wantsJson(args: readonly string[]): boolean {
-  return args.some((arg, i) =>
-    arg === "--json" || /^--output-format=.*json$/.test(arg) ||
-    arg === "--output-format" && /json$/.test(args[i + 1] ?? "")
-  );
 }

@@ -124,7 +124,7 @@ export function limit(value: string): [string, number] {
     if (key.endsWith("Ms")) return [key, /^\d+$/.test(amount) ? count(amount) : duration(amount)];
     return [key, key.endsWith("Bytes") || key.endsWith("Chars") ? size(amount) : count(amount)];
   } catch (error) {
-    throw new Error(`${key} ${(error as Error).message}`);
+    throw new Error((error as Error).message.replace("must be", `must give ${key}`));
   }
 }
 
@@ -133,7 +133,7 @@ export function compat(value: string): [string, string | boolean] {
   const [key, choice] = pair(value);
   const choices = Object.hasOwn(COMPAT, key) ? COMPAT[key as keyof typeof COMPAT] : undefined;
   if (choices === undefined) throw new Error(`must name one of ${Object.keys(COMPAT).join(", ")}`);
-  if (!Object.hasOwn(choices, choice)) throw new Error(`${key} must be ${Object.keys(choices).join(" or ")}`);
+  if (!Object.hasOwn(choices, choice)) throw new Error(`must give ${key} ${Object.keys(choices).join(" or ")}`);
   return [key, choices[choice]!];
 }
 

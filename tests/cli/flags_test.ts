@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { CliError } from "../../src/cli/exit.ts";
 import { type Command, COMMANDS, flagList } from "../../src/cli/flag_table.ts";
-import { parseCommandLine } from "../../src/cli/flags.ts";
+import { parseCommandLine, wantsJson } from "../../src/cli/flags.ts";
 import { completions, SHELLS } from "../../src/cli/completions.ts";
 import { help } from "../../src/cli/help.ts";
 
@@ -90,10 +90,10 @@ Deno.test("parseCommandLine refuses each wrong value with what it must be", () =
     ["--timeout", "0s", "a time above 0 with a unit"],
     ["--thinking", "deep", "low, medium, high or a number of tokens"],
     ["--limit", "nope=1", "must name one of maxResponseBytes"],
-    ["--limit", "idleTimeoutMs=soon", "idleTimeoutMs must be a time"],
-    ["--limit", "maxBlocks=1KiB", "maxBlocks must be an integer"],
+    ["--limit", "idleTimeoutMs=soon", "must give idleTimeoutMs a time above 0"],
+    ["--limit", "maxBlocks=1KiB", "must give maxBlocks an integer above 0"],
     ["--limit", "maxBlocks", "must be NAME=VALUE"],
-    ["--compat", "toolIds=short", "toolIds must be verbatim or mistral9"],
+    ["--compat", "toolIds=short", "must give toolIds verbatim or mistral9"],
     ["--compat", "constructor=x", "must name one of streamUsage"],
     ["--header", "no colon", '"Name: value"'],
     ["--body", "{", "must be JSON"],
@@ -109,6 +109,17 @@ Deno.test("parseCommandLine refuses each wrong value with what it must be", () =
     assertStringIncludes(message, `Cannot use ${flag} as it`);
     assertStringIncludes(message, why);
   }
+});
+
+Deno.test("wantsJson hears flags, and neither words nor values of other flags", () => {
+  const asks = [["run", "--json"], ["run", "--nope", "--output-format=json"], ["--output-format", "stream-json"]];
+  const asksNot = [["run", "--", "--json"], ["run", "-s=--json"], ["run", "-s", "--output-format=json"], [
+    "run",
+    "--output",
+    "x.json",
+  ], ["--output-format", "text"]];
+  assertEquals(asks.map(wantsJson), [true, true, true]);
+  assertEquals(asksNot.map(wantsJson), [false, false, true, false, false]);
 });
 
 Deno.test("parseCommandLine refuses tools that there are not, or without their grants", () => {
