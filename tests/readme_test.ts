@@ -1,5 +1,6 @@
 /** The README is a promise: each of its commands is run, each program checked and run, each name looked up. */
 import { assert, assertEquals, assertGreater } from "@std/assert";
+import { loadProfile } from "../src/cli/config.ts";
 import { FLAGS } from "../src/cli/flag_table.ts";
 import { compat } from "../src/cli/values.ts";
 import { activeMapFlags } from "../scripts/deps.ts";
@@ -57,6 +58,14 @@ Deno.test("README.md holds programs that check and run, with the network to one 
   }
 });
 
+Deno.test("README.md holds profiles that can be chosen", async () => {
+  const [yaml] = blocksOf(README).filter(({ info }) => info === "yaml");
+  for (const profile of ["box", "claude"]) {
+    const { options } = await loadProfile({ profile }, ["config.yaml"], () => Promise.resolve(yaml!.lines.join("\n")));
+    assertGreater(Object.keys(options).length, 2);
+  }
+});
+
 Deno.test("README.md has no figure left to fill in", () => {
   assertEquals(README.match(/FILL\([^)]*\)/g) ?? [], []);
 });
@@ -79,6 +88,7 @@ Deno.test("README.md names flags that exist", () => {
   const foreign = [
     "no-prompt",
     "no-code-cache",
+    "no-check",
     "reasoning-format",
     "reasoning-parser",
     "chunking",
