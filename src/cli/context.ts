@@ -81,6 +81,7 @@ export async function makeReady(
   const all = joinNeeds(net, needs, { env: [...variable, ...asked] });
   if (options["explain-permissions"]) {
     tellPermissions(context, all);
+    if (options["tools-file"]) terminal.note("note: what the tools file imports and does may need more");
     return undefined;
   }
   context.host = settings.host;

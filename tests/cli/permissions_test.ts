@@ -85,6 +85,25 @@ Deno.test("pawl gives back what has served before the model is heard", async () 
   }
 });
 
+Deno.test("pawl names the flag for what a tools file imports or does at its start, and warns that there may be more", async () => {
+  await inDirectory(async (cwd) => {
+    await Deno.writeTextFile(`${cwd}/other.ts`, "export default [];");
+    await Deno.writeTextFile(`${cwd}/imports.ts`, 'export { default } from "./other.ts";');
+    await Deno.writeTextFile(`${cwd}/reads.ts`, 'Deno.env.get("A_NAME");');
+    for (const [file, flag] of [["imports.ts", `--allow-read=${cwd}/other.ts`], ["reads.ts", "--allow-env=A_NAME"]]) {
+      const args = ["run", "--base-url", "http://127.0.0.1:9/v1", "-m", "x", "--tools-file", file!, "hi"];
+      const flags = ["--no-prompt", "--allow-net=127.0.0.1:9", `--allow-read=${file}`];
+      const { code, stderr } = await pawlWith(flags, args, { cwd });
+      assertEquals([code, stderr], [
+        9,
+        `error: permission: Cannot load the tools file "${file}": it needs ${flag}\n`,
+      ]);
+      const told = await pawlWith([], ["--explain-permissions", ...args], { cwd });
+      assertEquals(told.stderr, "note: what the tools file imports and does may need more\n");
+    }
+  });
+});
+
 Deno.test("dropPermissions gives back whole classes, exact names, and says what it cannot narrow", async () => {
   const module = new URL("../../src/cli/permissions.ts", import.meta.url).href;
   const script = `

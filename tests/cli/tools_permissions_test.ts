@@ -70,7 +70,7 @@ Deno.test("every tool works with exactly the permissions of toolNeeds, and names
     }
     assertStringIncludes(
       await runIsolated(dir, ["--allow-read=in"], "read_file=in", { path: "real/a.txt" }),
-      'error: Cannot use "real/a.txt": it is outside of the granted directories (in)',
+      'error: Cannot use "real/a.txt": it is outside of the granted directories ("in")',
     );
   } finally {
     await server.shutdown();

@@ -96,6 +96,15 @@ Deno.test("mergeToolSpecs and toolNeeds name each permission once, exactly", () 
   ]);
 });
 
+Deno.test("the tools' descriptions quote what is granted", async () => {
+  const grants = { directories: "..", hosts: "localhost,a.example:8080", programs: "deno,kill" };
+  const names = { directories: '"..".', hosts: '"localhost", "a.example:8080".', programs: '"deno", "kill".' };
+  for (const [name, { grants: kind }] of Object.entries(BUILTIN_TOOLS)) {
+    const { description } = await tool(`${name}=${grants[kind]}`);
+    assert(description.endsWith(` ${names[kind]}`), description);
+  }
+});
+
 Deno.test("createTools makes valid tools, pure where they only read", async () => {
   await withTree(async (_dir, grant) => {
     const specs = Object.entries(BUILTIN_TOOLS).map(([name, { grants }]) =>
@@ -159,7 +168,7 @@ Deno.test("file tools stay inside the granted directories", async () => {
         const message = await failure(made, input);
         assertStringIncludes(
           message,
-          `"${path}": it is outside of the granted directories (${grant})`,
+          `"${path}": it is outside of the granted directories ("${grant}")`,
           `${name} ${path}`,
         );
         assert(!message.slice(message.indexOf(":")).includes("secret.txt"));

@@ -40,7 +40,7 @@ export function fetchUrlTool(
 ): Tool {
   return {
     name: "fetch_url",
-    description: `Gets the text of a page by http or https. Only from: ${hosts.join(", ")}.`,
+    description: `Gets the text of a page by http or https. Only from: "${hosts.join('", "')}".`,
     inputSchema: {
       type: "object",
       properties: {

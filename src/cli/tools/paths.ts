@@ -53,9 +53,9 @@ export class Fence {
     );
   }
 
-  /** The granted directories, as text. */
+  /** The granted directories, as text: in quotes, since a name may be a full stop. */
   get granted(): string {
-    return this.#roots.map((root) => root.shown).join(", ");
+    return this.#roots.map((root) => `"${root.shown}"`).join(", ");
   }
 
   /** The granted directories, as places. */

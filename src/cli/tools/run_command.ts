@@ -29,9 +29,9 @@ export function runCommandTool(programs: readonly string[], { timeoutMs = TIMEOU
   return {
     name: "run_command",
     description:
-      `Runs a program with arguments in the working directory and returns its output. There is no shell: no pipes, no wildcards, no variables. Programs: ${
-        programs.join(", ")
-      }.`,
+      `Runs a program with arguments in the working directory and returns its output. There is no shell: no pipes, no wildcards, no variables. Programs: "${
+        programs.join('", "')
+      }".`,
     inputSchema: {
       type: "object",
       properties: {

@@ -4,6 +4,8 @@
  */
 import { pathToFileURL } from "node:url";
 import { type Tool, validateTools } from "../../model/tool.ts";
+import { CliError } from "../exit.ts";
+import { shellQuote } from "../permissions.ts";
 import { plainText } from "./plain_text.ts";
 
 /**
@@ -11,6 +13,7 @@ import { plainText } from "./plain_text.ts";
  *
  * @param path The file.
  * @throws {TypeError} One line: it cannot be loaded, it throws, or it exports no tool.
+ * @throws {CliError} `permission`, exit 9: what it imports or does at its start needs more; names the flag.
  */
 export async function loadToolsFile(path: string): Promise<Tool[]> {
   const subject = `Cannot load the tools file "${path}"`;
@@ -18,7 +21,12 @@ export async function loadToolsFile(path: string): Promise<Tool[]> {
   try {
     exported = (await import(pathToFileURL(path).href) as { default?: unknown }).default;
   } catch (error) {
-    throw new TypeError(`${subject}: ${firstLine(error)}`);
+    // Deno says the same words with either class of error: its own, and the one of an import that failed.
+    const [, name, value] = /^Requires (\w+) access(?: to "(.*?)")?, run again with/.exec((error as Error)?.message) ??
+      [];
+    if (name === undefined) throw new TypeError(`${subject}: ${firstLine(error)}`);
+    const flag = shellQuote(`--allow-${name}${value === undefined ? "" : `=${value}`}`);
+    throw new CliError("permission", `${subject}: it needs ${flag}`, { exit: 9 });
   }
   const tools = (Array.isArray(exported) ? exported : [exported]) as Tool[];
   if (tools.length === 0 || !tools.every((tool) => typeof tool === "object" && tool !== null)) {
