@@ -99,13 +99,15 @@ export async function callTool(
   }
 }
 
-/** Text of whatever a tool threw: a getter or `toString` of it may throw again. */
+/** Text of whatever a tool threw: a getter of it may throw again. */
 function describe(thrown: unknown): string {
+  let text;
   try {
-    return String(thrown instanceof Error ? thrown.message : thrown) || "the tool failed";
+    text = (thrown as Error | undefined)?.message ?? thrown;
   } catch {
-    return "the tool failed";
+    // Then it says nothing.
   }
+  return typeof text === "string" && text || "the tool failed";
 }
 
 /**
