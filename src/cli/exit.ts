@@ -111,7 +111,9 @@ export function describeError(error: unknown, host?: string): ErrorJson {
   const partial = partialOf(error);
   if (isPawlError(error)) {
     const { code, status, retryable, retryAfterMs } = error;
-    const where = host !== undefined && (code === "unreachable" || code === "http_status") ? ` (${host})` : "";
+    // A recording that does not fit is not repeated, and has no host.
+    const isHosts = code === "http_status" || code === "unreachable" && retryable;
+    const where = host !== undefined && isHosts ? ` (${host})` : "";
     return {
       type: "error",
       code,

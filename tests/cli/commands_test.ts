@@ -176,7 +176,7 @@ Deno.test("pawl run --record keeps what --replay answers from without a network"
     ]]);
     const missed = await pawl([...again, "ho"], { cwd, env });
     assertEquals([missed.code, missed.stdout], [4, ""]);
-    assertMatch(missed.stderr, /error: unreachable: Cannot replay request 2: its body differs .*\n$/);
+    assertMatch(missed.stderr, /error: unreachable: Cannot replay request 2: its body differs .*"\n$/);
     await Deno.writeTextFile(`${cwd}/r.jsonl`, "{}\n");
     const broken = await pawl([...again, "hi"], { cwd, env });
     assertEquals([broken.code, broken.stderr], [
