@@ -89,6 +89,8 @@ Deno.test("README.md names flags that exist", () => {
     "no-prompt",
     "no-code-cache",
     "no-check",
+    "minify",
+    "platform",
     "reasoning-format",
     "reasoning-parser",
     "chunking",
