@@ -15,6 +15,7 @@ import { withAttachments } from "./input.ts";
 import { makeRenderer, receiverOf, type Renderer } from "./render.ts";
 import { Tally } from "./tally.ts";
 import type { Session } from "./session.ts";
+import { alongside, beginWith, joinSystem, systemMessage, systemTexts, withSystem } from "./system_prompt.ts";
 import { type Task, toolsFor } from "./task.ts";
 
 /** What a chat is made of. */
@@ -56,8 +57,8 @@ export class Chat {
     this.#hasKey = ready.apiKey !== undefined || context.options.record !== undefined;
     this.#renderer = makeRenderer(context, { host: endpoint.host, stream: true });
     this.session = session;
-    this.#conversation = session?.conversation ?? new Conversation();
-    if (this.#conversation.messages.length === 0) this.reset();
+    this.#conversation = beginWith(session?.conversation ?? new Conversation(), task);
+    session?.save(this.#conversation);
     this.#renderer.start(this.provider);
   }
 
@@ -74,22 +75,17 @@ export class Chat {
 
   /** The system prompt; empty if there is none. */
   get system(): string {
-    const texts = this.conversation.messages.filter(({ role }) => role === "system").flatMap(({ content }) => content);
-    return texts.map((block) => block.type === "text" ? block.text : "").join("\n\n");
+    return joinSystem(...systemTexts(this.conversation));
   }
 
-  /** Begins anew, with a system prompt. */
-  reset(system = this.task.system): void {
-    const conversation = new Conversation();
-    if (system.trim() !== "") conversation.addSystemMessage(system);
-    this.conversation = conversation;
+  /** Begins anew. */
+  reset(): void {
+    this.conversation = withSystem(new Conversation(), this.task.system);
   }
 
   /** Sets the system prompt; empty is none. */
   setSystem(text: string): void {
-    const rest = this.conversation.messages.filter(({ role }) => role !== "system");
-    const system: Message[] = text.trim() === "" ? [] : [{ role: "system", content: [{ type: "text", text }] }];
-    this.replace([...system, ...rest]);
+    this.conversation = withSystem(this.conversation, { own: text, added: "" });
   }
 
   /** Takes the last message of the user back, and all that followed. Returns whether there was one. */
@@ -122,13 +118,14 @@ export class Chat {
   /** Asks for a reply to the conversation as it stands. */
   async reply(signal: AbortSignal): Promise<number> {
     const tally = new Tally();
-    const { decide } = this.task;
+    const { decide, offer } = this.task;
     const tools = this.#tools ??= await toolsFor(this.task);
     try {
       const agent = new Agent(this.provider, {
         ...loopOptions(this.endpoint.options),
         tools,
         ...decide && { decide },
+        ...offer !== "" && { prepare: (conversation) => alongside(conversation, [systemMessage(offer)]) },
       });
       const receiver = receiverOf((event) => {
         tally.see(event);

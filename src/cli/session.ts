@@ -29,7 +29,8 @@ export class Session {
   /** What had to be repaired, one line each. */
   readonly warnings: readonly string[];
 
-  readonly #file: Deno.FsFile;
+  /** Absent: nothing is kept. */
+  readonly #file: Deno.FsFile | undefined;
   #current: Conversation;
   #stored: StoredMessage[];
   /** Results in the file that the conversation does not yet hold. */
@@ -39,8 +40,8 @@ export class Session {
   #size: number;
   #isClosed = false;
 
-  /** Use {@linkcode Session.open} or {@linkcode Session.fork}. */
-  constructor(path: string, file: Deno.FsFile, content: SessionContent) {
+  /** Use {@linkcode Session.open}, {@linkcode Session.fork} or {@linkcode Session.preview}. */
+  constructor(path: string, file: Deno.FsFile | undefined, content: SessionContent) {
     this.path = path;
     this.#file = file;
     this.conversation = this.#current = Conversation.fromJSON({ version: 1, messages: content.messages });
@@ -49,7 +50,7 @@ export class Session {
     this.#results = content.results;
     this.#tail = content.tail;
     this.#size = content.size;
-    file.truncateSync(content.size);
+    file?.truncateSync(content.size);
     if (this.#size === 0) {
       this.#write(HEADER);
       this.#tail = this.#size;
@@ -91,13 +92,7 @@ export class Session {
    */
   static fork(from: string, to?: string): Session {
     checkRegular(from, true);
-    const original = openFile(from, { read: true });
-    let content: SessionContent;
-    try {
-      content = readSession(readAll(original, from), from);
-    } finally {
-      original.close();
-    }
+    const content = readFile(from);
     const stem = join(dirname(from), basename(from, ".jsonl"));
     for (let number = 2;; number++) {
       const path = to ?? `${stem}-${number}.jsonl`;
@@ -115,6 +110,16 @@ export class Session {
         if (to !== undefined || !isTaken(error)) throw cannotUse(path, error);
       }
     }
+  }
+
+  /**
+   * A session in memory: begins with what a file holds, if there is one, and neither changes nor locks nor makes it.
+   *
+   * @throws {PawlError} As {@linkcode Session.open}.
+   */
+  static preview(path: string, options: OpenSessionOptions = {}): Session {
+    const isThere = checkRegular(path, options.mustExist === true);
+    return new Session(path, undefined, isThere ? readFile(path) : readSession(new Uint8Array(), path));
   }
 
   /**
@@ -163,7 +168,7 @@ export class Session {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#file.close();
+    this.#file?.close();
   }
 
   /** As {@linkcode close}, for `using`. */
@@ -198,7 +203,7 @@ export class Session {
   }
 
   #cut(size: number): void {
-    this.#file.truncateSync(size);
+    this.#file?.truncateSync(size);
     this.#size = this.#tail = size;
     this.#results = [];
   }
@@ -209,21 +214,32 @@ export class Session {
 
   /** Writes behind the last whole record. Half a record is taken away again: the file stays a session. */
   #write(text: string): void {
-    if (text === "") return;
+    const file = this.#file;
+    if (text === "" || file === undefined) return;
     const bytes = new TextEncoder().encode(text);
     try {
-      this.#file.seekSync(this.#size, Deno.SeekMode.Start);
-      for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
-      this.#file.syncDataSync();
+      file.seekSync(this.#size, Deno.SeekMode.Start);
+      for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+      file.syncDataSync();
     } catch (error) {
       try {
-        this.#file.truncateSync(this.#size);
+        file.truncateSync(this.#size);
       } catch {
         // Then half a record stays, as after a crash, and is taken away when the session is opened again.
       }
       throw cannotUse(this.path, error, "write");
     }
     this.#size += bytes.length;
+  }
+}
+
+/** Reads a session that stays as it is. */
+function readFile(path: string): SessionContent {
+  const file = openFile(path, { read: true });
+  try {
+    return readSession(readAll(file, path), path);
+  } finally {
+    file.close();
   }
 }
 

@@ -53,8 +53,12 @@ export function latestSession(): string | undefined {
   return latest?.path;
 }
 
-/** A device or a FIFO would be read for ever, and a file that is no session must not even be opened for writing. */
-export function checkRegular(path: string, mustExist: boolean): void {
+/**
+ * A device or a FIFO would be read for ever, and a file that is no session must not even be opened for writing.
+ *
+ * @returns Whether there is one.
+ */
+export function checkRegular(path: string, mustExist: boolean): boolean {
   try {
     // The directory may have come with somebody else's repository: a link in it could lead anywhere.
     if (dirname(path) === DIRECTORY && Deno.lstatSync(path).isSymlink) {
@@ -63,9 +67,11 @@ export function checkRegular(path: string, mustExist: boolean): void {
     if (!Deno.statSync(path).isFile) {
       throw new PawlError("invalid_session", `Cannot use the session "${path}": it is no regular file`);
     }
+    return true;
   } catch (error) {
     if (error instanceof PawlError || !(error instanceof Deno.errors.NotFound)) throw cannotUse(path, error);
     if (mustExist) throw new PawlError("invalid_session", `Cannot go on with the session "${path}": there is none`);
+    return false;
   }
 }
 

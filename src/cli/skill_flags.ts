@@ -13,8 +13,10 @@ import { collectSkills, skillNeeds } from "./skill_files.ts";
 
 /** Skills of a conversation. */
 export interface ChosenSkills {
-  /** What goes into the system prompt. */
-  text: string;
+  /** The one that `--use-skill` names, in full; empty: none. */
+  invoked: string;
+  /** Offers those that the model may load. */
+  offer: string;
   /** What the model may load. */
   loadable: readonly Skill[];
 }
@@ -45,8 +47,10 @@ export async function chooseSkills({ options, terminal }: Context, hasTools: boo
         }`,
       );
     }
-    return { text: invokeSkill(invoked, skills), loadable: skills.filter((skill) => skill !== invoked) };
+    const others = skills.filter((skill) => skill !== invoked);
+    return { invoked: invokeSkill(invoked, []), offer: advertise(others), loadable: others };
   }
   const isWanted = hasTools || skills.some(({ source }) => source !== "built-in");
-  return isWanted ? { text: advertise(skills), loadable: skills } : { text: "", loadable: [] };
+  const loadable = isWanted ? skills : [];
+  return { invoked: "", offer: advertise(loadable), loadable };
 }

@@ -12,12 +12,13 @@ import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
 import { textOrFile } from "./input.ts";
 import { joinNeeds, type Needs } from "./permissions.ts";
+import { joinSystem, type SystemSettings } from "./system_prompt.ts";
 import { toolNeeds } from "./tools/spec.ts";
 
 /** What a conversation is held with. */
-export interface Task {
-  /** System prompt; empty: none. */
-  system: string;
+export interface Task extends SystemSettings {
+  /** Offers the skills. It goes along with each request and is not kept: the next run may have others, or none. */
+  offer: string;
   tools: readonly Tool[];
   /** Skills that the model may load, by a tool that each conversation has for itself. */
   skills: readonly Skill[];
@@ -89,14 +90,17 @@ export async function openTask(context: Context, endpoint: Endpoint, fallback = 
   const skills = wantsSkills(options, tools)
     ? await (await import("./skill_flags.ts")).chooseSkills(context, tools.length > 0)
     : undefined;
-  const texts = [
-    await textOrFile(options.system ?? fallback),
-    await textOrFile(options["append-system"] ?? ""),
-    skills?.text ?? "",
-  ];
+  const { "append-system": appended, "use-skill": used } = options;
+  const own = await textOrFile(options.system ?? fallback);
+  const added = joinSystem(await textOrFile(appended ?? ""), skills?.invoked ?? "");
+  // What a profile or nobody says is for new conversations only.
+  const isGiven = context.options.system !== undefined;
+  const isAdded = appended !== undefined || used !== undefined;
   const decide = decisionOf(context, tools);
   return {
-    system: texts.filter((text) => text.trim() !== "").join("\n\n"),
+    system: { own, added },
+    given: isGiven ? { own, added } : isAdded ? { added } : {},
+    offer: skills?.offer ?? "",
     tools,
     skills: skills?.loadable ?? [],
     ...decide && { decide },

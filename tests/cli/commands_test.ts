@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Endpoint, startEndpoint } from "../support/endpoint.ts";
-import { closedHost, inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
+import { CLI, closedHost, inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
 
 async function withEndpoint(
   options: Parameters<typeof startEndpoint>[0],
@@ -115,6 +115,72 @@ Deno.test("pawl run --session goes on, -c takes the newest, --fork leaves the or
       ]);
       const none = await inEmpty((empty) => pawl([...base, "-c", "x"], { cwd: empty }));
       assertEquals([none.code, lines(none.stderr).length], [3, 1]);
+    });
+  });
+});
+
+Deno.test("pawl --dry-run shows what a session would send, and leaves it alone", async () => {
+  await withEndpoint({}, async ({ url, heard }) => {
+    await inDirectory(async (cwd) => {
+      const at = ["--base-url", `${url}/v1`, "-m", "scripted", "--session", "talk"];
+      await pawl(["run", ...at, "-s", "Be kind.", "one"], { cwd });
+      const directory = `${cwd}/.pawl/sessions`;
+      const before = await Deno.readTextFile(`${directory}/talk.jsonl`);
+      for (const [command, stdin] of [["run", undefined], ["chat", "two\n"]] as const) {
+        for (const more of [[], ["--fork"], ["-s", "Be brief."]]) {
+          const args = [command, ...at, "--dry-run", ...more, ...command === "run" ? ["two"] : []];
+          const { code, stdout, stderr, flags } = await pawlNeedsAll(args, { cwd, ...stdin && { stdin } });
+          assertEquals([code, stderr, flags], [0, "", ["--allow-read=.pawl/sessions"]]);
+          const contents = JSON.parse(stdout).body.messages.map(({ content }: { content: string }) => content);
+          assertEquals(contents, [more[1] ?? "Be kind.", "one", 'You said "one", and I heard it.', "two"]);
+        }
+      }
+      const made = await pawl(["run", ...at.slice(0, -1), "other", "--dry-run", "hi"], { cwd });
+      assertEquals([made.code, made.stderr], [0, ""]);
+      assertEquals(await Deno.readTextFile(`${directory}/talk.jsonl`), before);
+      assertEquals(Array.from(Deno.readDirSync(directory), ({ name }) => name), ["talk.jsonl"]);
+      assertEquals(heard.length, 1);
+    });
+  });
+});
+
+Deno.test("pawl keeps in a session what -s and --append-system say, until they say something else", async () => {
+  await withEndpoint({}, async ({ url, heard }) => {
+    await inDirectory(async (cwd) => {
+      const at = ["--base-url", `${url}/v1`, "-m", "scripted", "--session", "talk"];
+      const steps: [string[], string][] = [
+        [["-s", "A", "--append-system", "B"], "A\n\nB"],
+        [[], "A\n\nB"],
+        [["--append-system", "B"], "A\n\nB"],
+        [["--append-system", "C"], "A\n\nC"],
+        [["-s", "D"], "D"],
+        [["-s", ""], ""],
+        [["--append-system", "E"], "E"],
+        [["--append-system", "E"], "E"],
+        [["-s", "F"], "F"],
+      ];
+      for (const command of ["run", "chat"]) {
+        for (const [flags, system] of steps) {
+          const words = command === "run" ? ["hi"] : [];
+          const { code, stderr } = await pawl([command, ...at, ...flags, ...words], { cwd, stdin: "hi\n" });
+          assertEquals([code, stderr, heard.at(-1)!.system], [0, "", system], flags.join(" "));
+        }
+      }
+      assertEquals(heard.at(-1)!.messages.length, 4 * steps.length - 1);
+    });
+  });
+});
+
+Deno.test("pawl run --schema holds for one run of a session", async () => {
+  await withEndpoint({ script: () => ({ text: '{"n":1}' }) }, async ({ url, heard }) => {
+    await inDirectory(async (cwd) => {
+      const at = ["run", "--base-url", `${url}/v1`, "-m", "scripted", "--session", "talk", "-s", "A"];
+      const schema = ["--schema", '{"type":"object"}'];
+      for (const flags of [schema, schema, []]) assertEquals((await pawl([...at, ...flags, "hi"], { cwd })).code, 0);
+      const told = heard.map(({ system }) => system.split("Answer with one JSON object only").length - 1);
+      assertEquals(told, [1, 1, 0]);
+      assertEquals(heard.at(-1)!.system, "A");
+      assertEquals(heard.at(-1)!.messages.length, 5);
     });
   });
 });
@@ -318,8 +384,41 @@ Deno.test("pawl uses named profiles only when asked to, and no more than they ne
         { cwd },
       );
       assertEquals([code, stdout, stderr], [0, 'You said "hi", and I heard it.\n', ""]);
-      const missing = await pawlWith([], ["run", "--profile", "box", "hi"], { cwd });
-      assertEquals([missing.code, lines(missing.stderr).length], [9, 1]);
+      const run = ["run", "--profile", "box", "hi"];
+      const inHome = 'a profile in $HOME takes --allow-env=HOME "--allow-read=$HOME/.config/pawl/config.yaml"';
+      const missing = await pawlWith([], run, { cwd });
+      assertEquals([missing.code, missing.stderr], [
+        9,
+        `error: permission: Cannot start without more permissions: run with ${read}; ${inHome}\n`,
+      ]);
+      assertStringIncludes(blind.stderr, inHome);
+
+      // The same profile at home: the flags that were named are enough, and nothing of the project is asked for.
+      await Deno.mkdir(`${cwd}/home/.config`, { recursive: true });
+      await Deno.rename(`${cwd}/.pawl`, `${cwd}/home/.config/pawl`);
+      const gone = await pawlWith([read], run, { cwd });
+      assertEquals([gone.code, gone.stderr], [
+        2,
+        `error: usage: Cannot find the profile "box": there are none; ${inHome}\n`,
+      ]);
+      const home = { cwd, env: { HOME: `${cwd}/home` } };
+      const file = `${cwd}/home/.config/pawl/config.yaml`;
+      const flags = ["--allow-env=HOME", `--allow-read=${file}`];
+      const told = await pawlWith(flags, ["run", "--profile", "box", "--explain-permissions", "hi"], home);
+      assertStringIncludes(told.stdout, `--allow-net=${host} --allow-read=${file} --allow-env=HOME `);
+      const found = await pawlWith([...flags, `--allow-net=${host}`], run, home);
+      assertEquals([found.code, found.stdout, found.stderr], [0, 'You said "hi", and I heard it.\n', ""]);
+      const other = await pawlWith(flags, ["run", "--profile", "bax", "hi"], home);
+      assertStringIncludes(other.stderr, `"bax": there is "box"; another place takes ${read}\n`);
+      // A file that is named needs neither the name of the home directory nor anything in it.
+      const named = await pawlWith(["--allow-env=HOME", `--allow-read=${file}`], [
+        "run",
+        "--profile",
+        file,
+        "--explain-permissions",
+        "hi",
+      ], home);
+      assertStringIncludes(named.stdout, `deno run --allow-net=${host} --allow-read=${file} ${CLI}`);
     });
   });
 });

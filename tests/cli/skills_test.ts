@@ -45,6 +45,43 @@ Deno.test("pawl run --use-skill starts with a skill in full", async () => {
   });
 });
 
+Deno.test("pawl offers skills in a session as long as the model may load them, and once", async () => {
+  await withSkill(async (endpoint, cwd) => {
+    const skill = ["--skill", "rhyme.md"];
+    const steps: [string[], offers: number, inFull: number][] = [
+      [["-s", "A", ...skill], 1, 0],
+      [skill, 1, 0],
+      [[], 0, 0],
+      [[...skill, "--use-skill", "rhyme"], 1, 1],
+      [[...skill, "--use-skill", "rhyme"], 1, 1],
+      [["--append-system", "B", ...skill], 1, 0],
+    ];
+    for (const command of ["run", "chat"]) {
+      for (const [flags, offers, inFull] of steps) {
+        const [, ...at] = run(endpoint, "--session", "s.jsonl", ...flags);
+        const { code } = await pawl([command, ...at, ...command === "run" ? ["hi"] : []], { cwd, stdin: "hi\n" });
+        const { system, tools } = endpoint.heard.at(-1)!;
+        const count = (text: string) => system.split(text).length - 1;
+        assertEquals([code, tools.length, count("Available skills"), count("Answer in rhyme.")], [
+          0,
+          offers,
+          offers,
+          inFull,
+        ]);
+        assertMatch(system, /^A/);
+      }
+    }
+  });
+});
+
+Deno.test("pawl chat goes on offering skills when /system replaces the prompt", async () => {
+  await withSkill(async (endpoint, cwd) => {
+    const [, ...at] = run(endpoint, "--skill", "rhyme.md");
+    await pawl(["chat", ...at], { cwd, stdin: "/system Be brief.\nhi\n" });
+    assertMatch(endpoint.heard[0]!.system, /^Be brief\.\n\nAvailable skills/);
+  });
+});
+
 Deno.test("pawl run without skills has no advertisement and no tool", async () => {
   await withSkill(async (endpoint, cwd) => {
     await Deno.mkdir(`${cwd}/.pawl/skills`, { recursive: true });

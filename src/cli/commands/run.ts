@@ -12,6 +12,7 @@ import { assemblePrompt, firstFence, promptFiles, readStdin, readText, withAttac
 import { OutputFile } from "../output.ts";
 import type { Needs } from "../permissions.ts";
 import { makeRenderer, receiverOf } from "../render.ts";
+import { joinSystem } from "../system_prompt.ts";
 import { Tally } from "../tally.ts";
 import { checkFlags, openTask, taskNeeds, toolsFor, wantsSession } from "../task.ts";
 
@@ -36,9 +37,11 @@ export default async function (context: Context): Promise<number> {
   const endpoint = await openEndpoint(context, ready);
   const { provider, host } = endpoint;
   const task = await openTask(context, endpoint);
-  const { system, decide } = task;
+  const { system, decide, offer } = task;
   const tools = await toolsFor(task);
-  const session = wantsSession(options) ? (await import("../session_flags.ts")).openContinuation(context) : undefined;
+  const session = wantsSession(options)
+    ? (await import("../session_flags.ts")).openContinuation(context, task)
+    : undefined;
   keepOnly(context, ready);
 
   const tally = new Tally();
@@ -53,8 +56,8 @@ export default async function (context: Context): Promise<number> {
       ...schema,
       ...decide && { decide },
       ...session && { prepare: (conversation) => session.prepare(conversation) },
-      // A session has its system prompt already; another one is added only if it is given.
-      system: session?.isEmpty === false && options.system === undefined ? "" : system,
+      // A session holds its prompt itself; what the task says beside it goes along.
+      system: session ? offer : joinSystem(system.own, system.added, offer),
       prompt,
       tools,
       signal,
