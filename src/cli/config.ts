@@ -12,6 +12,8 @@ import { didYouMean, readFlag } from "./flags.ts";
 export interface Profile {
   /** What it is called in messages. */
   label: string;
+  /** Where it was found. */
+  file: string;
   options: Options;
   apiKey?: string;
 }
@@ -164,6 +166,11 @@ export function isFile(profile: string): boolean {
   return /[/\\]|\.(ya?ml|json)$/.test(profile);
 }
 
+/** Whether a profile is looked for by its name, in more than one place. */
+export function isLookedUp({ profile, config }: Options): boolean {
+  return profile !== undefined && config === undefined && !isFile(profile);
+}
+
 /**
  * Files in which a profile is looked for, in this order.
  *
@@ -182,9 +189,15 @@ export function profileFiles(given: Options, home: string | undefined): string[]
  * Looks for the profile that the command line asks for.
  *
  * @param files From {@linkcode profileFiles}; only the last one must exist.
+ * @param elsewhere Added to the error if it is in none of them.
  * @throws {CliError} `usage`: no such file or profile, or it cannot be used; says what is wrong and where.
  */
-export async function loadProfile(given: Options, files: readonly string[], readText: ReadText): Promise<Profile> {
+export async function loadProfile(
+  given: Options,
+  files: readonly string[],
+  readText: ReadText,
+  elsewhere = "",
+): Promise<Profile> {
   const { profile } = given;
   const known: string[] = [];
   let missing: unknown;
@@ -199,7 +212,7 @@ export async function loadProfile(given: Options, files: readonly string[], read
     const document = await readYaml(text, file);
     const profiles = document.profiles;
     if (profiles === undefined) {
-      if (profile !== undefined && isFile(profile)) return readProfile(document, `the profile ${quote(file)}`);
+      if (profile !== undefined && isFile(profile)) return readProfile(document, file, `the profile ${quote(file)}`);
       throw usage(`Cannot use ${quote(file)}: it has no "profiles"`);
     }
     if (!isMap(profiles)) throw usage(`Cannot use ${quote(file)}: "profiles" must be a map of names`);
@@ -214,10 +227,10 @@ export async function loadProfile(given: Options, files: readonly string[], read
     if (name === undefined) {
       throw usage(`Cannot choose a profile of ${quote(file)}: name one with --profile, ${listed(names)}`);
     }
-    if (Object.hasOwn(profiles, name)) return readProfile(profiles[name], `the profile ${quote(name)}`);
+    if (Object.hasOwn(profiles, name)) return readProfile(profiles[name], file, `the profile ${quote(name)}`);
   }
-  if (known.length === 0 && missing !== undefined) throw missing;
-  throw usage(`Cannot find the profile ${quote(profile ?? "default")}: ${listed(known)}`);
+  if (known.length === 0 && missing !== undefined && elsewhere === "") throw missing;
+  throw usage(`Cannot find the profile ${quote(profile ?? "default")}: ${listed(known)}${elsewhere}`);
 }
 
 function listed(names: readonly string[]): string {
@@ -242,7 +255,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
 }
 
 /** Reads one profile: a map from flag names to values. Repeatable flags take a map of `NAME: VALUE`, or a list. */
-function readProfile(value: unknown, label: string): Profile {
+function readProfile(value: unknown, file: string, label: string): Profile {
   if (!isMap(value)) throw usage(`Cannot use ${label}: it must be a map`);
   const options: Record<string, unknown> = {};
   const allowed = (Object.entries(FLAGS) as [FlagName, Flag][]).filter(([, flag]) => flag.profile);
@@ -267,5 +280,5 @@ function readProfile(value: unknown, label: string): Profile {
     const texts = isMap(entry) ? Object.entries(entry).map(([name, text]) => `${name}${joint}${text}`) : [entry].flat();
     options[key] = texts.map((text) => readFlag(key, flag, String(text), place));
   }
-  return { label, options: options as Options, ...apiKey !== undefined && { apiKey } };
+  return { label, file, options: options as Options, ...apiKey !== undefined && { apiKey } };
 }

@@ -4,6 +4,7 @@
  */
 import { PawlError } from "../model/error.ts";
 import {
+  isLookedUp,
   loadProfile,
   type Profile,
   profileFiles,
@@ -12,9 +13,19 @@ import {
   resolveSettings,
   type Settings,
 } from "./config.ts";
+import type { Options } from "./flag_table.ts";
 import type { CommandLine } from "./flags.ts";
 import { readText } from "./input.ts";
-import { dropPermissions, explain, joinNeeds, type Needs, requirePermissions } from "./permissions.ts";
+import {
+  dropPermissions,
+  explain,
+  isGranted,
+  joinNeeds,
+  type Needs,
+  permissionFlags,
+  requirePermissions,
+  shellQuote,
+} from "./permissions.ts";
 import type { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -30,6 +41,8 @@ export interface Context extends CommandLine {
   onInterrupt?: (() => void) | undefined;
   /** Host and port of the endpoint, once it is known; errors name it. */
   host?: string;
+  /** Start-up is over. Until then a stop ends the program at once; from then on the command ends in order. */
+  isBegun?: boolean;
   /** Told at the end of a run that went well. */
   remark?: string;
   /** Address of the entry module. */
@@ -66,19 +79,24 @@ export async function makeReady(
     if (value !== undefined) asked.add(name);
     return value;
   }
-  const files = profileFiles(options, options.profile === undefined ? undefined : env("HOME"));
+  const places = profileFiles(options, isLookedUp(options) ? env("HOME") : undefined);
+  const readable = places.filter((path) => isGranted("read", path));
+  // A name is looked for where that is allowed; a file that was named must be allowed.
+  const files = isLookedUp(options) && readable.length > 0 ? readable : places;
   const { record, replay } = options;
   const start: Needs[] = [...command.start ?? [], { read: replay === undefined ? [] : [replay] }];
   const run: Needs[] = [...command.run ?? [], { write: record === undefined ? [] : [record] }];
-  const needs = joinNeeds({ read: files }, ...start, ...run);
-  const profile = files.length === 0 ? undefined : await readProfile(context, files, needs);
+  const own = joinNeeds(...start, ...run);
+  const lookup: Lookup = { files, readable, unseen: unseenPlaces(options, places, files) };
+  const profile = files.length === 0 ? undefined : await readProfile(context, lookup, own);
   if (profile === "unreadable") return undefined;
+  if (profile?.file === places[0]) asked.delete("HOME");
 
   const settings = resolveSettings(options, env, profile);
   const isOnline = options.replay === undefined && options["dry-run"] !== true;
   const net: Needs = isOnline ? { net: [settings.host] } : {};
   const variable = settings.key && "variable" in settings.key ? [settings.key.variable] : [];
-  const all = joinNeeds(net, needs, { env: [...variable, ...asked] });
+  const all = joinNeeds(net, { read: profile ? [profile.file] : [] }, own, { env: [...variable, ...asked] });
   if (options["explain-permissions"]) {
     tellPermissions(context, all);
     if (options["tools-file"]) terminal.note("note: what the tools file imports and does may need more");
@@ -87,23 +105,49 @@ export async function makeReady(
   context.host = settings.host;
   requirePermissions(all, terminal);
   for (const note of settings.notes) terminal.note(note);
-  return { settings, apiKey: readKey(settings.key, env), used: all, rest: joinNeeds(net, ...run) };
+  return {
+    settings,
+    apiKey: readKey(settings.key, env),
+    used: joinNeeds(all, { read: files }),
+    rest: joinNeeds(net, ...run),
+  };
+}
+
+/** Where a profile is looked for. */
+interface Lookup {
+  files: readonly string[];
+  /** Those that may be read already. */
+  readable: readonly string[];
+  /** The other places, as the end of a sentence. */
+  unseen: string;
 }
 
 /** Reads the profile; where only the permissions are asked for, one that may not be read is no error. */
-async function readProfile(context: Context, files: readonly string[], needs: Needs): Promise<Profile | "unreadable"> {
+async function readProfile(
+  context: Context,
+  { files, readable, unseen }: Lookup,
+  own: Needs,
+): Promise<Profile | "unreadable"> {
   const { options, terminal } = context;
-  if (options["explain-permissions"]) {
-    const isReadable = files.every((path) => Deno.permissions.querySync({ name: "read", path }).state === "granted");
-    if (!isReadable) {
-      tellPermissions(context, needs);
-      terminal.note("note: the profile may need more; ask again with these flags");
-      return "unreadable";
-    }
-  } else {
-    requirePermissions(needs, terminal);
+  const needs = joinNeeds({ read: files }, own);
+  if (!options["explain-permissions"]) requirePermissions(needs, terminal, readable.length > 0 ? "" : unseen);
+  else if (readable.length === 0) {
+    tellPermissions(context, needs);
+    terminal.note(`note: the profile may need more; ask again with these flags${unseen}`);
+    return "unreadable";
   }
-  return await loadProfile(options, files, readText);
+  return await loadProfile(options, files, readText, unseen);
+}
+
+/** Says which places a name is not looked for in, and what that takes. Only the shell knows `$HOME` as long as pawl may not. */
+function unseenPlaces(options: Options, places: readonly string[], files: readonly string[]): string {
+  if (!isLookedUp(options)) return "";
+  if (places.length === 1) {
+    return `; a profile in $HOME takes --allow-env=HOME "--allow-read=${profileFiles(options, "$HOME")[1]}"`;
+  }
+  const rest = places.filter((path) => !files.includes(path));
+  const [flag] = permissionFlags({ read: rest });
+  return flag === undefined ? "" : `; another place takes ${shellQuote(flag)}`;
 }
 
 /** Ends a command that has no deadline of its own when `--timeout` is over. */
@@ -120,7 +164,7 @@ export function tellPermissions({ terminal, entry, args }: Context, needs: Needs
 }
 
 /**
- * Gives back what the run itself does not need. A module with tools may need anything that was granted: beside one, only what pawl has
+ * Ends the start-up: gives back what the run itself does not need. A module with tools may need anything that was granted: beside one, only what pawl has
  * used itself is given back.
  *
  * @param alsoKeep Classes that are kept as they are.
@@ -130,6 +174,7 @@ export function keepOnly(
   { used, rest }: Pick<Ready, "used" | "rest">,
   alsoKeep: readonly (keyof Needs)[] = [],
 ): void {
+  context.isBegun = true;
   const isOwn = context.options["tools-file"] === undefined;
   const narrower = dropPermissions(used, rest, isOwn ? alsoKeep : "all");
   if (narrower === undefined) return;

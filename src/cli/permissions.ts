@@ -38,7 +38,8 @@ function descriptor(name: Class, value?: string): Deno.PermissionDescriptor {
   }
 }
 
-function isGranted(name: Class, value?: string): boolean {
+/** Whether something is granted: all of a class, or one name of it. */
+export function isGranted(name: Class, value?: string): boolean {
   return Deno.permissions.querySync(descriptor(name, value)).state === "granted";
 }
 
@@ -69,9 +70,10 @@ function missing(needs: Needs): Needs {
 /**
  * Makes sure that all needs are granted. Without a terminal nobody is asked.
  *
+ * @param advice Added to the error.
  * @throws {CliError} `permission`, exit 9: names every missing flag at once.
  */
-export function requirePermissions(needs: Needs, terminal: Terminal): void {
+export function requirePermissions(needs: Needs, terminal: Terminal, advice = ""): void {
   let lacking = missing(needs);
   if (Object.keys(lacking).length === 0) return;
   if (terminal.errIsTerminal && Deno.stdin.isTerminal()) {
@@ -86,7 +88,9 @@ export function requirePermissions(needs: Needs, terminal: Terminal): void {
   const how = Deno.build.standalone ? "compile with" : "run with";
   // Deno grants no program that it cannot find.
   const unfound = lacking.run ? " (or there is no such program)" : "";
-  throw new CliError("permission", `Cannot start without more permissions: ${how} ${flags}${unfound}`, { exit: 9 });
+  throw new CliError("permission", `Cannot start without more permissions: ${how} ${flags}${unfound}${advice}`, {
+    exit: 9,
+  });
 }
 
 /**

@@ -401,7 +401,8 @@ Deno.test("pawl uses named profiles only when asked to, and no more than they ne
         2,
         `error: usage: Cannot find the profile "box": there are none; ${inHome}\n`,
       ]);
-      const home = { cwd, env: { HOME: `${cwd}/home` } };
+      const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`;
+      const home = { cwd, env: { HOME: `${cwd}/home`, DENO_DIR: cache } };
       const file = `${cwd}/home/.config/pawl/config.yaml`;
       const flags = ["--allow-env=HOME", `--allow-read=${file}`];
       const told = await pawlWith(flags, ["run", "--profile", "box", "--explain-permissions", "hi"], home);

@@ -38,6 +38,7 @@ Deno.test("resolveSettings sends nothing away by omission", () => {
 Deno.test("resolveSettings prefers flag, then environment, then profile", () => {
   const profile: Profile = {
     label: "p",
+    file: "f",
     options: { "base-url": "http://p.test", model: "p", "max-tokens": 5, compat: [["mergeRoles", true]] },
   };
   const values = { PAWL_MODEL: "e", PAWL_BASE_URL: "http://e.test:8080/v1" };
@@ -64,6 +65,7 @@ Deno.test("resolveSettings sends PAWL_API_KEY only to the origin of PAWL_BASE_UR
 Deno.test("resolveSettings sends a profile's key only to the profile's own origin", () => {
   const profile: Profile = {
     label: 'the profile "p"',
+    file: "f",
     options: { "base-url": "https://p.test/v1" },
     apiKey: "profile-key",
   };
@@ -72,7 +74,7 @@ Deno.test("resolveSettings sends a profile's key only to the profile's own origi
   assertEquals(moved.key, undefined);
   assertStringIncludes(moved.notes.join(), 'the key of the profile "p" is not sent');
   assertEquals(keyFor({}, { PAWL_BASE_URL: "https://other.test" }, profile).key, undefined);
-  const named: Profile = { label: "p", options: { "base-url": "https://p.test", "api-key-env": "P_KEY" } };
+  const named: Profile = { label: "p", file: "f", options: { "base-url": "https://p.test", "api-key-env": "P_KEY" } };
   assertEquals(keyFor({}, { P_KEY: "named-key" }, named).key, "named-key");
   assertEquals(keyFor({ "base-url": "https://other.test" }, { P_KEY: "named-key" }, named).key, undefined);
 });
