@@ -1,5 +1,5 @@
 /**
- * Anthropic's messages protocol (wire/quirks A-01…A-34, rules R-01…R-45).
+ * Anthropic's messages protocol (quirks A-01…A-34, rules R-01…R-45).
  * @module
  */
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
@@ -9,7 +9,6 @@ import { violation } from "../provider/failure.ts";
 import {
   argumentsOf,
   contentOf,
-  createDecoder,
   extraOf,
   findHint,
   indexOf,
@@ -70,9 +69,12 @@ function encode(request: DialectRequest): EncodedRequest {
   const paused = last.content.some(({ type }) => type === "opaque");
   if (last.role === "assistant" && !paused) turns.push(filler());
   const messages = turns.map(({ role, content }) => {
-    const calledAt = budget ? -1 : content.findIndex(({ type }) => type === "tool_use");
-    // Behind a call reasoning is allowed only while the model still thinks.
-    const sent = content.filter(({ type }, i) => type !== "thinking" || calledAt < 0 || i < calledAt);
+    let called = false;
+    const sent = content.filter(({ type }) => {
+      // Behind a call reasoning is allowed only while the model still thinks.
+      called ||= !budget && type === "tool_use";
+      return !called || type !== "thinking";
+    });
     return { role, content: sent.map(wireBlock) };
   });
   const end = messages.at(-1)!.content.at(-1)!;
@@ -88,7 +90,7 @@ function encode(request: DialectRequest): EncodedRequest {
     body: {
       model: request.model,
       max_tokens: request.maxTokens,
-      system: mark && system ? [{ type: "text", text: system, ...mark }] : system || undefined,
+      system: system ? mark ? [{ type: "text", text: system, ...mark }] : system : undefined,
       messages,
       stream: true,
       temperature: request.temperature,
@@ -110,8 +112,8 @@ function budgetOf(
 ): number | undefined {
   if (thinking === undefined) return undefined;
   const budget = thinkingBudget(thinking, 1024, maxTokens - 1);
-  if (temperature !== 1 || toolChoice === "required" || typeof toolChoice === "object") {
-    throw new TypeError("Cannot use thinking with a temperature other than 1 or a toolChoice that forces a call");
+  if (temperature !== 1 || (toolChoice !== "auto" && toolChoice !== "none")) {
+    throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
   }
   // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
   const [reply, answer] = turns.slice(-2).map(({ content }) => content[0]?.type);
@@ -189,15 +191,13 @@ function decoder(sink: MessageSink): Decoder {
     if (isObject(usage)) {
       for (const key in usage) if (typeof usage[key] === "number") counts[key] = usage[key];
     }
-    const { input_tokens, output_tokens, cache_creation_input_tokens = 0, cache_read_input_tokens } = counts;
+    const input = counts.input_tokens, cached = counts.cache_read_input_tokens;
     sink.usage(
       {
         // Cached input is counted beside the rest, and a gateway that cannot count reports 0 (quirk A-33).
-        inputTokens: input_tokens
-          ? input_tokens + cache_creation_input_tokens + (cache_read_input_tokens ?? 0)
-          : undefined,
-        outputTokens: output_tokens,
-        cachedInputTokens: cache_read_input_tokens,
+        inputTokens: input ? input + (cached ?? 0) + (counts.cache_creation_input_tokens ?? 0) : undefined,
+        outputTokens: counts.output_tokens,
+        cachedInputTokens: cached,
       } as Usage,
     );
     // Ends without their mark (quirk A-19).
@@ -206,15 +206,16 @@ function decoder(sink: MessageSink): Decoder {
   }
 
   function start(index: unknown, value: Json): Block {
-    const { type, id } = value;
+    const type = textOf(value.type), id = textOf(value.id);
     let block = blocks.get(index);
+    const isOpen = block && open.has(block) && block.value.type === type;
     // Some begin a block anew before every token (quirk A-20); some leave out its end.
-    if (!block || !open.has(block) || block.signed || block.value.type !== type || block.value.id !== id) {
+    if (!block || !isOpen || (isProse(type) ? block.signed : !id || id !== block.value.id)) {
       close(block);
       block = { value };
       blocks.set(index, block);
       open.add(block);
-      if (type === "tool_use") sink.call(block, { id: textOf(id), name: textOf(value.name), extra: extraOf(value) });
+      if (type === "tool_use") sink.call(block, { id, name: textOf(value.name), extra: extraOf(value) });
       else if (type === "redacted_thinking") sink.note(block, "redacted", textOf(value.data));
       else if (type && !isProse(type)) {
         block.isVendors = true;
@@ -227,26 +228,6 @@ function decoder(sink: MessageSink): Decoder {
       sign(block, value.signature);
     }
     return block;
-  }
-
-  function change(index: unknown, delta: Json): void {
-    const block = blocks.get(index), kind = textOf(delta.type).slice(0, -"_delta".length);
-    if (block?.isVendors) {
-      // What belongs to a vendor block goes back with it (quirk A-22); citations of a text do not.
-      for (const [key, piece] of Object.entries(delta)) {
-        if (key !== "type" && typeof piece === "string") block.value[key] = textOf(block.value[key]) + piece;
-      }
-    } else if (isProse(kind)) {
-      const prose = block ?? start(index, { type: kind }), text = contentOf(delta[kind]);
-      // Text may be addressed to a call (quirk A-17): it becomes a block of its own, and the arguments stay whole.
-      if (text !== prose.given) sink[kind](prose.value.type === kind ? prose : kind, text);
-      prose.given = "";
-    } else if (kind === "signature") sign(block ?? start(index, { type: "thinking" }), delta.signature);
-    else if (kind === "input_json") {
-      const fragment = contentOf(delta.partial_json);
-      if (block) block.begun ||= fragment.trim() !== "";
-      sink.input(block ?? index, fragment);
-    }
   }
 
   function sign(block: Block, signature: unknown): void {
@@ -275,28 +256,35 @@ function decoder(sink: MessageSink): Decoder {
     }
   }
 
-  return createDecoder(sink, {
+  return {
     // It is foreign here (quirk A-30): it ends a complete reply, and completes none.
     done: () => sink.stopped,
-    isForeign: ({ choices }) => Boolean(choices),
-    isReply: ({ type, content }) => type === "message" && Array.isArray(content),
     take(event) {
-      const { type } = event;
-      switch (type) {
-        case "content_block_delta":
-          change(indexOf(event.index), objectOf(event.delta));
+      const index = indexOf(event.index), delta = objectOf(event.delta), block = blocks.get(index);
+      switch (delta.type ?? event.type) {
+        case "text_delta":
+        case "thinking_delta": {
+          const kind = delta.type === "text_delta" ? "text" : "thinking", text = contentOf(delta[kind]);
+          const prose = block ?? start(index, { type: kind });
+          // Text may be addressed to a call (quirk A-17): it becomes a block of its own, and the arguments stay whole.
+          if (text !== prose.given) sink[kind](prose.value.type === kind ? prose : kind, text);
+          prose.given = "";
+          break;
+        }
+        case "signature_delta":
+          sign(block ?? start(index, { type: "thinking" }), delta.signature);
           break;
         case "content_block_start":
-          start(indexOf(event.index), objectOf(event.content_block));
+          start(index, objectOf(event.content_block));
           break;
         case "content_block_stop":
-          close(blocks.get(indexOf(event.index)));
+          close(block);
           break;
         case "message_start":
           readMessage(objectOf(event.message));
           break;
         case "message_delta":
-          readEnd(event.usage, objectOf(event.delta).stop_reason);
+          readEnd(event.usage, delta.stop_reason);
           break;
         case "message_stop":
           open.forEach(fill);
@@ -307,10 +295,19 @@ function decoder(sink: MessageSink): Decoder {
         case "ping":
           return false;
         default:
-          return undefined;
+          if (block?.isVendors) {
+            // What belongs to a vendor block goes back with it (quirk A-22); citations of a text do not.
+            for (const [key, piece] of Object.entries(delta)) {
+              if (key !== "type" && typeof piece === "string") block.value[key] = textOf(block.value[key]) + piece;
+            }
+          } else if (delta.type === "input_json_delta") {
+            const fragment = contentOf(delta.partial_json);
+            if (block) block.begun ||= fragment.trim() !== "";
+            sink.input(block ?? index, fragment);
+          } else return undefined;
       }
-      sink.begin(type === "content_block_start");
+      sink.begin(event.type === "content_block_start");
       return false;
     },
-  });
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * OpenAI's chat completions, as its many imitators speak them (wire/quirks O-01…O-89, rules R-01…R-45).
+ * OpenAI's chat completions, as its many imitators speak them (quirks O-01…O-89, rules R-01…R-45).
  * @module
  */
 import type { Usage } from "../model/message.ts";
@@ -8,7 +8,6 @@ import { filled, readHistory, thinkingBudget, type Turn } from "../provider/hist
 import {
   argumentsOf,
   contentOf,
-  createDecoder,
   extraOf,
   findHint,
   indexOf,
@@ -55,10 +54,10 @@ export const openAiChat: Dialect = {
   hint: findHint,
 };
 
-function encode({ compat, ...request }: DialectRequest): EncodedRequest {
-  const { model, thinking, toolChoice } = request;
+function encode(request: DialectRequest): EncodedRequest {
+  const { model, thinking, toolChoice, compat } = request;
   const { echoReasoning, emptyContent, maxTokensField = "auto", mergeRoles } = compat;
-  const { system, turns, tools } = readHistory({ compat, ...request }, {
+  const { system, turns, tools } = readHistory(request, {
     dialect: openAiChat.name,
     keeps: ({ type }, isCurrent) => type === "thinking" && isCurrent,
     // Mistral wants nine letters and digits (rule R-17).
@@ -78,11 +77,14 @@ function encode({ compat, ...request }: DialectRequest): EncodedRequest {
         case "tool_result":
           messages.push({ role: "tool", tool_call_id: block.toolUseId, content: block.content });
           break;
-        case "tool_use": {
-          const { extra, id, name, input } = block;
-          calls.push({ ...extra, id, type: "function", function: { name, arguments: input } });
+        case "tool_use":
+          calls.push({
+            ...block.extra,
+            id: block.id,
+            type: "function",
+            function: { name: block.name, arguments: block.input },
+          });
           break;
-        }
         case "thinking": {
           const { field = echoReasoning === "always" ? "reasoning_content" : "" } = block;
           if (REASONING_FIELDS.includes(field)) reasoning[field] = (reasoning[field] ?? "") + block.text;
@@ -258,23 +260,20 @@ function decoder(sink: MessageSink): Decoder {
     return begins ? undefined : call;
   }
 
-  function readUsage(usage: unknown): void {
-    if (!usage) return;
-    const { prompt_tokens, completion_tokens, prompt_tokens_details: input, completion_tokens_details: output } =
-      usage as Record<string, Json | null | undefined>;
-    const report: Record<keyof Usage, unknown> = {
-      inputTokens: prompt_tokens,
-      outputTokens: completion_tokens,
-      cachedInputTokens: input?.cached_tokens ?? (usage as Json).prompt_cache_hit_tokens,
-      reasoningTokens: output?.reasoning_tokens,
+  function readUsage(report: unknown): void {
+    if (!report) return;
+    const usage = report as Record<string, Json | null | undefined>;
+    const counts: Record<keyof Usage, unknown> = {
+      inputTokens: usage.prompt_tokens,
+      outputTokens: usage.completion_tokens,
+      cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens,
+      reasoningTokens: usage.completion_tokens_details?.reasoning_tokens,
     };
-    sink.usage(report as Usage);
+    sink.usage(counts as Usage);
   }
 
-  return createDecoder(sink, {
+  return {
     done: () => true,
-    isForeign: ({ type }) => /^(message|content_block|response)/.test(textOf(type)),
-    isReply: ({ choices }) => Array.isArray(choices) && choices.every((choice) => choice?.message),
     take(chunk) {
       const choices = listOf(chunk.choices);
       const usage = chunk.usage ?? (chunk.x_groq as Json | null | undefined)?.usage;
@@ -297,5 +296,5 @@ function decoder(sink: MessageSink): Decoder {
       readUsage(usage);
       return false;
     },
-  });
+  };
 }

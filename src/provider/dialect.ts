@@ -101,29 +101,18 @@ export interface MessageSink {
   stop(reason: StopReason, raw?: string): void;
   /** The endpoint reported an error: a message, an object of any known shape, or a failure word. Always throws. */
   fail(error: unknown): never;
-  /**
-   * The event is no JSON, neither whole nor line by line. The reply is truncated if nothing follows, and malformed if anything does
-   * (quirks S-09, O-89).
-   */
-  garbled(): void;
 }
 
 /** Reads one reply. */
 export interface Decoder {
   /**
-   * Reads one server-sent event.
+   * Reads the JSON of one event, or of a reply that came as one document (quirk S-18). It reports no error at its top.
    *
-   * @param name Event name, `message` if the wire gave none, `error` for error events and fields.
-   * @param data Never blank; a gateway may have wrapped comments into it (quirk S-07).
-   * @returns `true` at the protocol's own end: reading stops there.
+   * @returns `true` at the protocol's own end, `undefined` if it says nothing in this dialect.
    */
-  event(name: string, data: string): boolean;
-  /**
-   * Reads a reply that came as one JSON document (quirk S-18).
-   *
-   * @returns `false` if it is no whole reply of this dialect.
-   */
-  document(value: unknown): boolean;
+  take(value: Record<string, unknown>): boolean | undefined;
+  /** Whether `[DONE]` is the protocol's own end. */
+  done(): boolean;
 }
 
 /** A protocol, as a value: an unused one is left out of a bundle. */

@@ -52,6 +52,12 @@ export interface HistoryRules {
   merge?: boolean | undefined;
 }
 
+/** A result that waits for its content. */
+interface Awaited extends ToolResultBlock {
+  /** Id of the call as it stands in the conversation. */
+  of: string;
+}
+
 /**
  * Reads a conversation.
  *
@@ -64,8 +70,8 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   const system: string[] = [];
   const turns: Turn[] = [];
   const names = new Set<string>();
-  /** Results that are still to come, by the id of their call as it stands in the conversation. */
-  const awaited = new Map<string, ToolResultBlock[]>();
+  /** Results that are still to come, those of the newest reply first: ids may repeat from turn to turn. */
+  let awaited: Awaited[] = [];
   const lastSaid = messages.findLastIndex(({ role, content }) =>
     role === "user" && content.some(({ type }) => type !== "tool_result")
   );
@@ -90,32 +96,31 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     const isForeign = origin && (origin.dialect !== dialect || origin.model !== model);
     const isOurs = isForeign === false;
     const kept: ContentBlock[] = [];
-    const results: ToolResultBlock[] = [];
-    const calls = new Map<string, ToolResultBlock[]>();
+    const results: Awaited[] = [];
     if (!ids) used = new Set();
     for (const block of content) {
       switch (block.type) {
-        case "tool_result":
+        case "tool_result": {
+          const at = awaited.findIndex(({ of }) => of === block.toolUseId);
+          const text = block.content.trim() === "" ? "(no output)" : block.content;
           // A result without a call is dropped.
-          Object.assign(awaited.get(block.toolUseId)?.shift() ?? {}, {
-            content: block.isError ? said(block).replace(/^(error: )?/, "error: ") : said(block),
+          Object.assign(at < 0 ? {} : awaited.splice(at, 1)[0]!, {
+            content: block.isError ? text.replace(/^(error: )?/, "error: ") : text,
             isError: block.isError,
           });
           break;
+        }
         case "tool_use": {
           const id = newId(block.id);
           const name = block.name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
-          const result: ToolResultBlock = {
+          names.add(name);
+          results.push({
             type: "tool_result",
             toolUseId: id,
             content: "error: no result: interrupted",
             isError: true,
-          };
-          names.add(name);
-          results.push(result);
-          const list = calls.get(block.id);
-          if (list) list.push(result);
-          else calls.set(block.id, [result]);
+            of: block.id,
+          });
           kept.push({ type: "tool_use", id, name, input: wireInput(block), extra: (isOurs && block.extra) || {} });
           break;
         }
@@ -134,17 +139,12 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
         }
       }
     }
-    // An answer to a call is looked for behind the newest reply that called under its id: ids may repeat from turn to turn.
-    for (const [id, list] of calls) awaited.set(id, list);
+    awaited = [...results, ...awaited];
     // A turn of reasoning alone is refused by most servers.
     if (kept.some(({ type }) => type !== "thinking")) add(role, kept);
     if (results.length > 0) add("user", results);
   }
   return { system: system.join("\n\n"), turns, tools: toolsOf(request, names) };
-}
-
-function said({ content }: ToolResultBlock): string {
-  return content.trim() === "" ? "(no output)" : content;
 }
 
 /** The raw text is what keeps 64-bit integers; text that servers could not parse would be answered with 400 ever after. */

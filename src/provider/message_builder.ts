@@ -34,7 +34,6 @@ export class MessageBuilder implements MessageSink {
   /** Key of the text that the splitter is in. */
   #textKey: unknown;
   #choice = false;
-  #garbled = false;
   #stop: StopReason | undefined;
   readonly #info: Omit<CompletionInfo, "stopReason"> = {};
 
@@ -55,11 +54,6 @@ export class MessageBuilder implements MessageSink {
   /** A finish word has come: a broken connection no longer harms. */
   get stopped(): boolean {
     return this.#stop !== undefined;
-  }
-
-  /** The last event was no JSON. */
-  get isGarbled(): boolean {
-    return this.#garbled;
   }
 
   /** Hands out the events since the last call. */
@@ -164,10 +158,6 @@ export class MessageBuilder implements MessageSink {
     throw reported(error, this.#options.redact);
   }
 
-  garbled(): void {
-    this.#garbled = true;
-  }
-
   /**
    * Ends the reply.
    *
@@ -177,7 +167,6 @@ export class MessageBuilder implements MessageSink {
   finish(protocolEnd: boolean): Message {
     const { drafts } = this.#blocks;
     if (!this.stopped) {
-      if (this.#garbled) throw truncated("its last event is cut");
       if (!protocolEnd) throw truncated("it ended without its end mark");
       if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
       if (!this.#choice && drafts.length === 0) {

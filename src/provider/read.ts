@@ -11,73 +11,76 @@ import { isObject, parse } from "./tool_input.ts";
 /** A JSON object of which nothing else is known. */
 export type Json = Record<string, unknown>;
 
-/** What a dialect does with the JSON that {@linkcode createDecoder} finds. */
+/** Gives a decoder what arrives. */
 export interface EventReader {
-  /** Reads one event or a whole reply: `true` at the protocol's own end, `undefined` if it says nothing in this dialect. */
-  take(event: Json): boolean | undefined;
-  /** Whether JSON that says nothing in this dialect belongs to another protocol (quirk A-34). */
-  isForeign(value: Json): boolean;
-  /** Whether a document is a whole reply of this dialect. */
-  isReply(document: Json): boolean;
-  /** Whether `[DONE]` is the protocol's own end. */
-  done(): boolean;
+  /** The last event was no JSON: the reply is truncated if nothing follows, and malformed if anything does (quirks S-09, O-89). */
+  garbled: boolean;
+  /**
+   * Reads one server-sent event.
+   *
+   * @param name Event name, `message` if the wire gave none, `error` for error events and fields.
+   * @param data Never blank; a gateway may have wrapped comments into it (quirk S-07).
+   * @returns `true` at the protocol's own end: reading stops there.
+   */
+  event(name: string, data: string): boolean;
+  /**
+   * Reads JSON, perhaps in an envelope.
+   *
+   * @returns As {@linkcode Decoder.take}.
+   */
+  take(value: unknown): boolean | undefined;
 }
 
 /**
- * Makes a decoder of a reader: finds the JSON in an event, also where several documents share one (quirk S-13), and every shape of an
- * error in it.
+ * Finds the JSON in an event, also where several documents share one (quirk S-13), and every shape of an error in it.
  *
- * @param sink Told about errors and broken JSON.
- * @param reader Given all else.
+ * @param sink Told about errors.
+ * @param decoder Given all else.
  */
-export function createDecoder(sink: MessageSink, reader: EventReader): Decoder {
-  function check(value: unknown): unknown {
-    const report = Array.isArray(value) ? value[0] : value;
-    if (says(report?.error)) sink.fail(value);
-    return value;
-  }
-  function take(value: unknown): boolean {
-    const event = objectOf(check(value));
-    const isEnd = reader.take(event);
-    if (isEnd !== undefined) return isEnd;
-    rejectStranger(event);
-    sink.begin();
-    return false;
-  }
-  /** What says nothing may be ignored, unless it belongs to another protocol or reports an error (quirk O-85). */
-  function rejectStranger(value: Json): void {
-    if (reader.isForeign(value)) violation("it speaks another protocol, look at the option dialect");
-    if (value.type === "error" || says(value.message || value.detail || value.error_message)) sink.fail(value);
-  }
-  return {
+export function createEventReader(sink: MessageSink, decoder: Decoder): EventReader {
+  const reader: EventReader = {
+    garbled: false,
     event(name, data) {
+      if (reader.garbled) violation("an event is no JSON");
       if (name === "error") sink.fail(data);
       const value = parse(data);
       if (value !== undefined) return take(value);
       for (const line of data.split("\n")) {
-        const document = parse(line), text = line.trim();
-        if (text === "[DONE]") return reader.done();
+        const text = line.trim(), document = parse(text);
+        if (text === "[DONE]") return decoder.done();
         if (document !== undefined) {
           if (take(document)) return true;
         } else if (text !== "" && text[0] !== ":") {
-          sink.garbled();
+          reader.garbled = true;
           break;
         }
       }
       return false;
     },
-    document(value) {
+    take(value) {
       for (const part of [value, (value as Json | null)?.data]) {
-        check(part);
-        if (isObject(part) && reader.isReply(part)) {
-          reader.take(part);
-          return true;
-        }
+        const report = Array.isArray(part) ? part[0] : part;
+        if (says(report?.error)) sink.fail(part);
+        const isEnd = isObject(part) ? decoder.take(part) : undefined;
+        if (isEnd !== undefined) return isEnd;
       }
-      if (isObject(value)) rejectStranger(value);
-      return false;
+      // What says nothing may be ignored, unless it belongs to another protocol (quirk A-34) or reports an error (quirk O-85).
+      const said = objectOf(value || wrongType());
+      if (says(said.choices) || /^(message(_start)?$|response)/.test(textOf(said.type))) {
+        violation("it speaks another protocol, look at the option dialect");
+      }
+      if (said.type === "error" || says(said.message || said.detail || said.error_message || said.error_type)) {
+        sink.fail(value);
+      }
+      return undefined;
     },
   };
+  function take(value: unknown): boolean {
+    const isEnd = reader.take(value);
+    if (isEnd === undefined) sink.begin();
+    return isEnd ?? false;
+  }
+  return reader;
 }
 
 /** Whether a value holds anything, as an error does: null, `""` and `{}` come with healthy events (quirk O-38). */
@@ -131,12 +134,12 @@ export function argumentsOf(value: unknown): string {
 }
 
 /** What the protocols themselves say about a call. */
-const CALL_KEY = /^(index|id|type|name|input|function|arguments|custom)$/;
+const CALL_KEYS: ReadonlySet<string> = new Set("index id type name input function arguments custom".split(" "));
 
 /** Vendor keys of a call, which go back with it (rule R-13); `undefined` if it has none. */
 export function extraOf(call: Json): Json | undefined {
   const extra: [string, unknown][] = [];
-  for (const key in call) if (call[key] !== null && !CALL_KEY.test(key)) extra.push([key, call[key]]);
+  for (const key in call) if (!CALL_KEYS.has(key) && call[key] !== null) extra.push([key, call[key]]);
   // The endpoint chose the keys: by assignment `__proto__` would become a prototype.
   return extra.length > 0 ? Object.fromEntries(extra) : undefined;
 }
@@ -167,13 +170,12 @@ const MEANINGS: Partial<Record<StopReason | "failure", RegExp>> = {
   pause_turn: /^pause/i,
 };
 
-/** Options that endpoints do not understand, by what they say. */
+/** Options to look at, by status and what an endpoint says; where it names the option itself there is none. */
 const HINTS = {
-  "compat.streamUsage": /stream_options/,
-  "compat.maxTokensField": /max_completion_tokens/,
-  thinking: /reasoning_effort|budget_tokens/,
-  "compat.echoReasoning": /reasoning/,
-  temperature: /temperature/,
+  "compat.streamUsage": /^4.*stream_options/s,
+  "compat.maxTokensField": /^4.*max_completion_tokens/s,
+  "compat.echoReasoning": /^4.*reasoning(?!_effort)/s,
+  "baseUrl, its path": /^40[45](?!.*model)/is,
 };
 
 /**
@@ -183,11 +185,7 @@ const HINTS = {
  * @param text What the endpoint said.
  */
 export function findHint(status: number, text: string): string | undefined {
-  const option = status === 404 || status === 405
-    ? /model/i.test(text) ? "model" : "baseUrl (its path)"
-    : status === 400 || status === 422
-    ? keyOf(HINTS, text)
-    : undefined;
+  const option = keyOf(HINTS, `${status} ${text}`);
   return option && `look at the option ${option}`;
 }
 

@@ -8,8 +8,9 @@ import type { Message } from "../model/message.ts";
 import { type Exchange, readAll } from "../wire/http.ts";
 import { type SseEvent, SseParser } from "../wire/sse.ts";
 import type { Decoder } from "./dialect.ts";
-import { violation } from "./failure.ts";
+import { truncated, violation } from "./failure.ts";
 import type { MessageBuilder } from "./message_builder.ts";
+import { createEventReader } from "./read.ts";
 import { parse } from "./tool_input.ts";
 
 const OPENING_BRACE = 123;
@@ -32,6 +33,7 @@ export interface ReplyParts {
  */
 export function createReader({ connection, builder, decoder, limits }: ReplyParts): () => Promise<Message | undefined> {
   const parser = new SseParser(limits);
+  const reader = createEventReader(builder, decoder);
   let begun = false;
 
   function decode({ event, data }: SseEvent): boolean {
@@ -41,8 +43,7 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
       // A blank keep-alive is no event (quirk S-08).
       if (!first) return false;
     }
-    if (builder.isGarbled) violation("an event is no JSON");
-    return decoder.event(event, data);
+    return reader.event(event, data);
   }
 
   /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
@@ -50,8 +51,8 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
     const text = begin + await readAll(connection, limits.maxJsonBytes - begin.length);
     const mark = text.lastIndexOf("\ndata:");
     const value = parse(text) ?? parse(text.slice(0, Math.max(mark, 0)));
-    if (value === undefined || !decoder.document(value)) rejectBody();
-    return builder.finish(true);
+    const isEnd = value === undefined ? undefined : reader.take(value);
+    return isEnd === undefined ? rejectBody() : builder.finish(isEnd);
   }
 
   function rejectBody(): never {
@@ -67,7 +68,11 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
       // A connection that breaks once the reply is complete has ended it (quirks O-31, A-28).
       if (!builder.stopped || !(isPawlError(error, "truncated") || isPawlError(error, "timeout"))) throw error;
     }
-    if (text === undefined) return builder.finish(parser.flush().some(decode));
+    if (text === undefined) {
+      const isEnd = parser.flush().some(decode);
+      if (reader.garbled && !builder.stopped) throw truncated("its last event is cut");
+      return builder.finish(isEnd);
+    }
     if (!begun) {
       const first = text.trimStart()[0];
       if (first === "{" || first === "[") return await readDocument(text);

@@ -168,7 +168,7 @@ Deno.test("anthropicMessages.decoder completes vendor blocks by reference", () =
       opaque: (_key: unknown, value: unknown) => values.push(value),
     } as never);
   const values: unknown[] = [];
-  const { event } = decoder(values);
+  const { take } = decoder(values);
   for (
     const told of [
       start({ type: "server_tool_use", id: "s", name: "web_search", input: {} }),
@@ -182,7 +182,7 @@ Deno.test("anthropicMessages.decoder completes vendor blocks by reference", () =
       json("{broken", 2),
       stop(2),
     ]
-  ) event("message", JSON.stringify(told));
+  ) take(told);
   assertEquals(values, [
     { type: "server_tool_use", id: "s", name: "web_search", input: { query: "y" } },
     { type: "compaction", content: "summary" },
@@ -325,8 +325,8 @@ Deno.test("anthropicMessages.decoder reads a reply in one document, also in an e
 });
 
 Deno.test("anthropicMessages.decoder refuses documents that are no reply, and names the other dialect", () => {
-  for (const value of [{}, { content: [] }, [], 1]) assertEquals(hearDocument(anthropicMessages, value), ["false"]);
-  assertEquals(hearDocument(anthropicMessages, { choices: [] }), [
+  for (const value of [{}, { content: [] }]) assertEquals(hearDocument(anthropicMessages, value), ["undefined"]);
+  assertEquals(hearDocument(anthropicMessages, { choices: [{}] }), [
     "Cannot read the reply: it speaks another protocol, look at the option dialect",
   ]);
   assertEquals(hearDocument(anthropicMessages, { error: { message: "m" } }), ['fail {"error":{"message":"m"}}']);

@@ -302,7 +302,7 @@ Deno.test("openAiChat completes paths, and sends a key only if there is one", ()
   assertEquals(openAiChat.headers(), {});
 });
 
-Deno.test("openAiChat.hint names the option to look at", () => {
+Deno.test("openAiChat.hint names the option to look at, where the endpoint itself does not", () => {
   const hint = (status: number, text: string) => openAiChat.hint?.(status, text)?.replace("look at the option ", "");
   assertEquals(hint(422, "stream_options: Extra inputs are not permitted"), "compat.streamUsage");
   assertEquals(
@@ -311,9 +311,14 @@ Deno.test("openAiChat.hint names the option to look at", () => {
   );
   assertEquals(hint(400, "The reasoning_content must be passed back"), "compat.echoReasoning");
   assertEquals(hint(400, "reasoning_content is not allowed in input"), "compat.echoReasoning");
-  assertEquals(hint(400, "Unsupported value: 'temperature'"), "temperature");
-  assertEquals(hint(404, "404 page not found"), "baseUrl (its path)");
-  assertEquals(hint(404, "model 'x' not found"), "model");
-  assertEquals(hint(500, "stream_options"), undefined);
-  assertEquals(hint(400, "no"), undefined);
+  assertEquals(hint(404, "404 page not found"), "baseUrl, its path");
+  for (
+    const [status, text] of [
+      [404, "The\nmodel 'x' not found"],
+      [400, "Unsupported value: 'temperature'"],
+      [400, "reasoning_effort is unknown"],
+      [500, "stream_options"],
+      [400, "no"],
+    ] as const
+  ) assertEquals(hint(status, text), undefined, text);
 });

@@ -4,7 +4,8 @@
  */
 import { isPawlError } from "../../src/model/error.ts";
 import type { StopReason, Usage } from "../../src/model/message.ts";
-import type { Decoder, Dialect, MessageSink } from "../../src/provider/dialect.ts";
+import type { Dialect, MessageSink } from "../../src/provider/dialect.ts";
+import { createEventReader, type EventReader } from "../../src/provider/read.ts";
 import { InputScan } from "../../src/provider/tool_input.ts";
 
 /** What ends a reply early. */
@@ -67,20 +68,17 @@ export class RecordingSink implements MessageSink {
   fail(error: unknown): never {
     throw new Ended(`fail ${JSON.stringify(error)}`);
   }
-  garbled(): void {
-    this.lines.push("garbled");
-  }
 }
 
 /** An event: its data as JSON or text, or name and data. */
 export type Told = Record<string, unknown> | string | readonly [name: string, data: string];
 
 /** What a dialect says; the last line tells what ended it early. */
-function listen(dialect: Dialect, tell: (decoder: Decoder) => string | undefined): string[] {
+function listen(dialect: Dialect, tell: (reader: EventReader) => string | undefined): string[] {
   const sink = new RecordingSink();
   let last: string | undefined;
   try {
-    last = tell(dialect.decoder(sink));
+    last = tell(createEventReader(sink, dialect.decoder(sink)));
   } catch (error) {
     if (!(error instanceof Ended || isPawlError(error))) throw error;
     last = error.message;
@@ -90,20 +88,20 @@ function listen(dialect: Dialect, tell: (decoder: Decoder) => string | undefined
 
 /** What a dialect says to events; reading ends as it would on the wire. */
 export function hear(dialect: Dialect, events: readonly Told[]): string[] {
-  return listen(dialect, (decoder) => {
+  return listen(dialect, (reader) => {
     const ends = events.some((told) => {
       const [name, data] = typeof told === "string"
         ? ["message", told]
         : Array.isArray(told)
         ? told as [string, string]
         : ["message", JSON.stringify(told)];
-      return decoder.event(name, data);
+      return reader.event(name, data);
     });
-    return ends ? "done" : undefined;
+    return ends ? "done" : reader.garbled ? "garbled" : undefined;
   });
 }
 
-/** What a dialect says to a document, and whether it takes it for a reply. */
+/** What a dialect says to a document; `undefined` where it is nothing of this dialect. */
 export function hearDocument(dialect: Dialect, value: unknown): string[] {
-  return listen(dialect, (decoder) => String(decoder.document(value)));
+  return listen(dialect, (reader) => String(reader.take(value)));
 }

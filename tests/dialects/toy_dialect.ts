@@ -5,7 +5,7 @@
  */
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../../src/provider/dialect.ts";
 import { readHistory } from "../../src/provider/history.ts";
-import { createDecoder, type Json, objectOf, textOf } from "../../src/provider/read.ts";
+import { type Json, objectOf, textOf } from "../../src/provider/read.ts";
 
 /** `POST {base URL}/toys/MODEL:talk`. */
 export const toyTalk: Dialect = {
@@ -45,7 +45,7 @@ function decoder(sink: MessageSink): Decoder {
     last = kind;
     return `${kind} ${run}`;
   }
-  return createDecoder(sink, {
+  return {
     take(event: Json): boolean {
       const { say, think, call, args, end, bye, usage } = event;
       sink.begin(true, event.id, event.toy);
@@ -61,8 +61,6 @@ function decoder(sink: MessageSink): Decoder {
       if (end !== undefined) sink.stop(ENDS[textOf(end)] ?? "other", textOf(end));
       return bye === true;
     },
-    isForeign: () => false,
-    isReply: () => false,
     done: () => false,
-  });
+  };
 }

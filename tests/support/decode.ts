@@ -4,6 +4,7 @@
  */
 import { DEFAULT_LIMITS, type MessageCompleteEvent, type StreamEvent } from "@pawl/pawl";
 import { MessageBuilder } from "../../src/provider/message_builder.ts";
+import { createEventReader } from "../../src/provider/read.ts";
 import { SseParser } from "../../src/wire/sse.ts";
 import { checkReply, joinDeltas } from "./grammar.ts";
 import type { ReplyScript, Writer } from "./writer.ts";
@@ -24,12 +25,12 @@ export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "
     splitText: thinkTags === "auto",
     sent: [],
   });
-  const decoder = writer.dialect.decoder(builder);
+  const reader = createEventReader(builder, writer.dialect.decoder(builder));
   const parser = new SseParser();
   const events: StreamEvent[] = [];
   for (const wire of writer.events(reply)) {
     for (const { event, data } of parser.feed(wire)) {
-      const ended = decoder.event(event, data);
+      const ended = reader.event(event, data);
       events.push(...builder.take());
       if (ended) builder.finish(true);
     }
