@@ -106,8 +106,9 @@ export interface MessageSink {
 /** Reads one reply. */
 export interface Decoder {
   /**
-   * Reads the JSON of one event, or of a reply that came as one document (quirk S-18). It reports no error at its top.
+   * Reads the JSON of one event, or of a reply that came as one document (quirk S-18).
    *
+   * @param value An error that stands at its top, as most servers tell one, never gets here.
    * @returns `true` at the protocol's own end, `undefined` if it says nothing in this dialect.
    */
   take(value: Record<string, unknown>): boolean | undefined;

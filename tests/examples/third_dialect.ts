@@ -41,13 +41,8 @@ const openAiResponses: Dialect = {
     },
   }),
   decoder: (sink) => ({
-    event(_name, data) {
-      const event = parse(data);
-      if (event === undefined) {
-        sink.garbled();
-        return false;
-      }
-      const { type, delta, item_id, item, response } = event;
+    take(value) {
+      const { type, delta, item_id, item, response } = value as unknown as WireEvent;
       sink.begin(true, response?.id, response?.model);
       if (type === "response.output_text.delta") sink.text(item_id, delta);
       if (type === "response.reasoning_text.delta") sink.thinking(item_id, delta);
@@ -62,17 +57,9 @@ const openAiResponses: Dialect = {
       sink.usage({ inputTokens, outputTokens });
       return true; // the end of the reply: reading stops here
     },
-    document: () => false, // no reply of one JSON document
+    done: () => false, // this protocol knows no [DONE]
   }),
 };
-
-function parse(json: string): WireEvent | undefined {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
 
 function items({ role, content }: Message): unknown[] {
   return content.flatMap((block): unknown[] => {
