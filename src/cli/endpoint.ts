@@ -2,9 +2,10 @@
  * From settings to a provider.
  * @module
  */
-import { quote } from "../model/error.ts";
+import { isPawlError, quote } from "../model/error.ts";
 import { DEFAULT_LIMITS, type Limits } from "../model/limits.ts";
 import type { Compat } from "../provider/dialect.ts";
+import { thinkingBudget } from "../provider/history.ts";
 import { createProvider, type Provider, type ProviderOptions } from "../provider/provider.ts";
 import { visible } from "../text/visible.ts";
 import type { Settings } from "./config.ts";
@@ -13,7 +14,7 @@ import { DIALECTS } from "./dialects.ts";
 import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
 
-/** Output tokens of a reply where nothing else is said; the help shows it. */
+/** Output tokens of a reply where nothing else is said, those to think with apart; the help shows it. */
 const DEFAULT_MAX_TOKENS = 8192;
 /** Names shown where there are more models than a line should hold. */
 const MAX_LISTED = 20;
@@ -98,7 +99,12 @@ interface Choice {
 async function chooseModel(context: Context, { options, settings: { host }, pick }: Choice): Promise<string> {
   const { signal, terminal, options: { "dry-run": isDry } } = context;
   if (isDry) throw usage("Cannot choose a model without sending anything: name one with --model");
-  const models = await lister(options).listModels({ signal });
+  const models = await lister(options).listModels({ signal }).catch((error) => {
+    // Many endpoints list nothing; whatever else is wrong is told as it is.
+    const isMissing = isPawlError(error) && (error.code === "malformed_stream" || /^40[045]$/.test(`${error.status}`));
+    if (!isMissing) throw error;
+    throw usage(`Cannot choose a model as ${host} gives no list of them: name one with --model, or check --base-url`);
+  });
   if (models.length !== 1) return await pick(models, host);
   // One line, or a model could be named like an error.
   terminal.note(`using the only model of ${host}: ${visible(models[0]!, { oneLine: true })}`);
@@ -124,7 +130,9 @@ async function providerOptions(
   return {
     dialect: await DIALECTS[dialect].load(),
     baseUrl,
-    maxTokens: options["max-tokens"] ?? DEFAULT_MAX_TOKENS,
+    // What the model thinks counts too.
+    maxTokens: options["max-tokens"] ??
+      DEFAULT_MAX_TOKENS + (thinking === undefined ? 0 : thinkingBudget(thinking)),
     limits: limits as Partial<Limits>,
     compat: compat as Compat,
     ...apiKey !== undefined && { apiKey },

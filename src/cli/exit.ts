@@ -101,6 +101,25 @@ export interface ErrorJson {
   partial: PartialJson;
 }
 
+/** What the library calls otherwise than the command line. */
+const FLAG_NAMES: Record<string, string> = {
+  apiKey: "--api-key-env",
+  baseUrl: "--base-url",
+  deadlineMs: "--timeout",
+  maxIterations: "--max-turns",
+  maxRepeats: "--limit maxRepeats",
+  maxTokens: "--max-tokens",
+  maxTotalTokens: "--max-total-tokens",
+  thinkTags: "--compat thinkTags",
+  "thinking.budgetTokens": "--thinking",
+};
+const OPTION_NAME = new RegExp(`\\b(?:(limit|compat)s?\\.(?=\\w)|(?:${Object.keys(FLAG_NAMES).join("|")})\\b)`, "g");
+
+/** A text of the library with the names of flags, where it tells which option to change. */
+export function inFlags(text: string): string {
+  return text.replace(OPTION_NAME, (name, group) => group === undefined ? FLAG_NAMES[name]! : `--${group} `);
+}
+
 /**
  * Reads any failure.
  *
@@ -117,7 +136,7 @@ export function describeError(error: unknown, host?: string): ErrorJson {
     return {
       type: "error",
       code,
-      message: error.message + where,
+      message: inFlags(error.message) + where,
       ...status !== undefined && { status },
       retryable,
       ...retryAfterMs !== undefined && { retryAfterMs },
@@ -125,6 +144,7 @@ export function describeError(error: unknown, host?: string): ErrorJson {
       partial,
     };
   }
+  const message = firstLine(error);
   const [code, exit] = error instanceof CliError
     ? [error.code, error.exit]
     : error instanceof Deno.errors.NotCapable
@@ -132,7 +152,14 @@ export function describeError(error: unknown, host?: string): ErrorJson {
     : error instanceof TypeError || error instanceof RangeError
     ? ["usage", EXIT_USAGE]
     : ["failed", 1];
-  return { type: "error", code, message: firstLine(error), retryable: false, exit, partial };
+  return {
+    type: "error",
+    code,
+    message: code === "usage" && !(error instanceof CliError) ? inFlags(message) : message,
+    retryable: false,
+    exit,
+    partial,
+  };
 }
 
 function firstLine(error: unknown): string {

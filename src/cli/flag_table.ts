@@ -142,7 +142,7 @@ export const FLAGS = {
   ),
   config: valued("FILE", read.name, "Look for profiles in FILE instead", { ...ENDPOINT, path: true }),
 
-  "max-tokens": valued("N", read.count, "Longest reply, in tokens (default 8192)", REQUEST),
+  "max-tokens": valued("N", read.count, "Longest reply, in tokens (default 8192, and --thinking on top)", REQUEST),
   temperature: valued("N", read.temperature, "From 0 to 2; default: the endpoint's own", REQUEST),
   thinking: valued(
     "LEVEL|TOKENS",

@@ -11,7 +11,7 @@ export type ProfileJson = Record<string, string | Record<string, string>>;
 /**
  * Makes a profile.
  *
- * @param settings What the probe ran with. Its key is not written, only the variable that holds it.
+ * @param settings What the probe ran with. Its key is not written, only the variable that holds it, and no header, as it may hold a secret.
  * @param model The model that was probed.
  * @param report What was found.
  */
@@ -30,6 +30,7 @@ export function profileOf(
       profile[name] = Object.fromEntries(entries.map(([switched, value]) => [switched, String(value)]));
     }
   }
+  if (options.body) profile.body = JSON.stringify(Object.assign({}, ...options.body));
   if (options["max-tokens"] !== undefined) profile["max-tokens"] = String(options["max-tokens"]);
   return profile;
 }

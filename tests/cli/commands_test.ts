@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
+import { inFlags } from "../../src/cli/exit.ts";
 import { type Endpoint, startEndpoint } from "../support/endpoint.ts";
 import { CLI, closedHost, inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
 
@@ -311,6 +312,10 @@ Deno.test("pawl probe tells each check, and writes a profile that --profile read
         `${url}/v1`,
         "--compat",
         "mergeRoles=true",
+        "--body",
+        '{"top_k":40}',
+        "--header",
+        "X-Team: blue",
         "--output",
         "p.yaml",
       ], { cwd });
@@ -329,10 +334,65 @@ Deno.test("pawl probe tells each check, and writes a profile that --profile read
       const flags = [`--allow-net=${host}`, "--allow-read=p.yaml"];
       const { code, stdout } = await pawlWith(flags, ["run", "--profile", "p.yaml", "hi"], { cwd });
       assertEquals([code, stdout], [0, 'You said "hi", and I heard it.\n']);
+      const dry = await pawlWith(["--allow-read=p.yaml"], ["run", "--profile", "p.yaml", "--dry-run", "hi"], { cwd });
+      assertEquals(JSON.parse(dry.stdout).body.top_k, 40);
+      assertStringIncludes(probed.stderr, "note: --header is not in it");
+      const written = await Deno.readTextFile(`${cwd}/p.yaml`);
+      assertFalse(written.includes("blue"), written);
+      const failed = await pawl(["probe", "--base-url", `http://${closedHost()}/v1`, "-m", "x", "--output", "p.yaml"], {
+        cwd,
+      });
+      assertEquals([failed.code, failed.stderr], [
+        4,
+        "note: the profile is not written, as a check failed that an agent needs\n",
+      ]);
+      assertEquals(await Deno.readTextFile(`${cwd}/p.yaml`), written);
       const tools = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--tool-calling"], { cwd });
       assertEquals([tools.code, tools.stdout], [0, "✓ tool call: the model calls a tool when told to\n"]);
     });
   });
+});
+
+Deno.test("pawl asks for a model where the endpoint lists none, and speaks of flags", async () => {
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => new Response("no", { status: 404 }),
+  );
+  try {
+    const host = `127.0.0.1:${server.addr.port}`;
+    const unnamed = await pawl(["run", "--base-url", `http://${host}/v1`, "hi"]);
+    assertEquals([unnamed.code, unnamed.stderr], [
+      2,
+      `error: usage: Cannot choose a model as ${host} gives no list of them: name one with --model, or check --base-url\n`,
+    ]);
+    const named = await pawl(["run", "--base-url", `http://${host}/v1`, "-m", "m", "hi"]);
+    assertEquals(named.code, 5);
+    assertMatch(named.stderr, /^error: http_status: .*look at the option --base-url/);
+  } finally {
+    await server.shutdown();
+  }
+});
+
+Deno.test("pawl gives a model that thinks its budget on top of the reply", async () => {
+  const args = ["run", "-d", "anthropic_messages", "-m", "m", "--dry-run", "--thinking", "high", "hi"];
+  const { code, stdout } = await pawl(args);
+  const { max_tokens, thinking } = JSON.parse(stdout).body;
+  assertEquals([code, max_tokens, thinking.budget_tokens], [0, 8192 + 16384, 16384]);
+  const tight = await pawl([...args, "--max-tokens", "2000"]);
+  assertEquals(tight.code, 2);
+  assertMatch(tight.stderr, /^error: usage: Cannot use --thinking as it must be an integer from 1024 to 1999: .*\n$/);
+});
+
+Deno.test("inFlags names flags instead of the library's options", () => {
+  const rows = [
+    ["Cannot go on: maxTokens (8) is reached", "Cannot go on: --max-tokens (8) is reached"],
+    ["deadlineMs (8), maxIterations (8)", "--timeout (8), --max-turns (8)"],
+    ["it exceeds limits.idleTimeoutMs (8 ms)", "it exceeds --limit idleTimeoutMs (8 ms)"],
+    ["check compat.streamUsage", "check --compat streamUsage"],
+    ["look at the option baseUrl, its path", "look at the option --base-url, its path"],
+    ["maxTokensField, my_maxTokens, unlimits.x", "maxTokensField, my_maxTokens, unlimits.x"],
+  ];
+  for (const [text, told] of rows) assertEquals(inFlags(text!), told);
 });
 
 Deno.test("pawl probe exits by what fails", async () => {

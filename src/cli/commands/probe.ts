@@ -7,7 +7,7 @@ import { probe, type ProbeCheck, type ProbeReport } from "../../agent/probe.ts";
 import { probeToolCalling } from "../../agent/probe_tool_calling.ts";
 import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
-import { usage } from "../exit.ts";
+import { inFlags, usage } from "../exit.ts";
 import { OutputFile } from "../output.ts";
 import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
 import type { Terminal } from "../terminal.ts";
@@ -58,6 +58,8 @@ export default async function (context: Context): Promise<number> {
     ...options.context !== undefined && { context: options.context },
     onCheck(check) {
       context.progress.end();
+      check.detail = inFlags(check.detail);
+      if (check.hint !== undefined) check.hint = inFlags(check.hint);
       if (!isJson) tell(terminal, check);
     },
   });
@@ -69,9 +71,12 @@ export default async function (context: Context): Promise<number> {
       ),
     );
   }
-  if (output !== undefined) {
+  if (output !== undefined && report.ok) {
     output.write(profileYaml(profile));
     terminal.note(`wrote the profile; use it with --profile ${path}`);
+    if (ready.settings.options.header) terminal.note("note: --header is not in it, as it may hold a secret");
+  } else if (output !== undefined) {
+    terminal.note("note: the profile is not written, as a check failed that an agent needs");
   }
   const failed = report.checks.find(({ status }) => status === "fail");
   return report.ok ? 0 : failed?.name === "reachable" ? EXIT_UNREACHABLE : EXIT_FAILED;
