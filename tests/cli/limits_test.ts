@@ -37,47 +37,49 @@ function bound(setting: string, attack: string, says: RegExp, exit = 5, more: Pa
 }
 
 const BOUNDS: Record<string, Bound> = {
-  maxResponseBytes: bound("maxResponseBytes=1MiB", "endless-deltas", /limits\.maxResponseBytes \(1048576 bytes\)/),
-  maxJsonBytes: bound("maxJsonBytes=64", "json-for-stream", /limits\.maxJsonBytes \(64 bytes\)/),
-  maxEventBytes: bound("maxEventBytes=64KiB", "endless-no-newline", /limits\.maxEventBytes \(65536 bytes\)/),
+  maxResponseBytes: bound("maxResponseBytes=1MiB", "endless-deltas", /--limit maxResponseBytes \(1048576 bytes\)/),
+  maxJsonBytes: bound("maxJsonBytes=64", "json-for-stream", /--limit maxJsonBytes \(64 bytes\)/),
+  maxEventBytes: bound("maxEventBytes=64KiB", "endless-no-newline", /--limit maxEventBytes \(65536 bytes\)/),
   // No more is read than this: of the text that the endpoint gives there is nothing.
   maxErrorBytes: bound("maxErrorBytes=9", "escape-error-short", /^error: http_status: (?!.*safe)[^\n]*\n$/),
-  maxBlocks: bound("maxBlocks=10", "million-blocks", /limits\.maxBlocks \(10\)/),
-  maxToolInputBytes: bound("maxToolInputBytes=1KiB", "endless-tool-args", /limits\.maxToolInputBytes \(1024 bytes\)/),
-  maxJsonDepth: bound("maxJsonDepth=5", "deep-json-args", /limits\.maxJsonDepth \(5\)/),
+  maxBlocks: bound("maxBlocks=10", "million-blocks", /--limit maxBlocks \(10\)/),
+  maxToolInputBytes: bound("maxToolInputBytes=1KiB", "endless-tool-args", /--limit maxToolInputBytes \(1024 bytes\)/),
+  maxJsonDepth: bound("maxJsonDepth=5", "deep-json-args", /--limit maxJsonDepth \(5\)/),
   maxRetryDelayMs: bound(
     "maxRetryDelayMs=2s",
     "retry-after-huge",
-    /999999999000 ms, .*limits\.maxRetryDelayMs .*2000 ms/,
+    /999999999000 ms, .*--limit maxRetryDelayMs .*2000 ms/,
   ),
-  headersTimeoutMs: bound("headersTimeoutMs=300ms", "stall-before-headers", /limits\.headersTimeoutMs \(300 ms\)/, 4),
-  idleTimeoutMs: bound("idleTimeoutMs=300", "stall-mid-stream", /limits\.idleTimeoutMs \(300 ms\)/, 4),
-  progressTimeoutMs: bound("progressTimeoutMs=0.3s", "endless-pings-slow", /limits\.progressTimeoutMs \(300 ms\)/, 4),
-  totalTimeoutMs: bound("totalTimeoutMs=400ms", "endless-deltas-slow", /limits\.totalTimeoutMs \(400 ms\)/, 4),
-  maxRepeats: bound("maxRepeats=2", "infinite-tool-loop", /no_progress: .*maxRepeats \(2\)/, 7, { requests: 2 }),
+  headersTimeoutMs: bound("headersTimeoutMs=300ms", "stall-before-headers", /--limit headersTimeoutMs \(300 ms\)/, 4),
+  idleTimeoutMs: bound("idleTimeoutMs=300", "stall-mid-stream", /--limit idleTimeoutMs \(300 ms\)/, 4),
+  progressTimeoutMs: bound("progressTimeoutMs=0.3s", "endless-pings-slow", /--limit progressTimeoutMs \(300 ms\)/, 4),
+  totalTimeoutMs: bound("totalTimeoutMs=400ms", "endless-deltas-slow", /--limit totalTimeoutMs \(400 ms\)/, 4),
+  maxRepeats: bound("maxRepeats=2", "infinite-tool-loop", /no_progress: .*--limit maxRepeats \(2\)/, 7, {
+    requests: 2,
+  }),
   maxToolResultChars: bound("maxToolResultChars=2", "ok-tools", /^(?!error)/, 0, {
     sends: /characters cut/,
   }),
   toolTimeoutMs: bound("toolTimeoutMs=50ms", "ok-tools", /^(?!error)/, 0, { sends: /error: timed out after 50 ms/ }),
-  deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*deadlineMs \(300\)/, 7),
+  deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*--timeout \(300\)/, 7),
 };
 
 const FLAGS: Record<string, Bound> = {
   "--max-turns": {
     flags: ["--max-turns", "2"],
     attack: "infinite-tool-loop",
-    says: /maxIterations \(2\)/,
+    says: /--max-turns \(2\)/,
     exit: 7,
     requests: 2,
   },
   "--max-total-tokens": {
     flags: ["--max-total-tokens", "5"],
     attack: "infinite-tool-loop",
-    says: /budget: .*maxTotalTokens.*\b5\b/,
+    says: /budget: .*--max-total-tokens \(5\)/,
     exit: 7,
     requests: 1,
   },
-  "--max-tokens": { flags: ["--max-tokens", "7"], attack: "length-with-tool", says: /maxTokens \(7\)/, exit: 6 },
+  "--max-tokens": { flags: ["--max-tokens", "7"], attack: "length-with-tool", says: /--max-tokens \(7\)/, exit: 6 },
   "--max-retries": {
     flags: ["--max-retries", "0"],
     attack: "500-forever",
@@ -88,7 +90,7 @@ const FLAGS: Record<string, Bound> = {
   "--timeout": {
     flags: ["--timeout", "300ms"],
     attack: "stall-mid-stream",
-    says: /budget: .*deadlineMs \(300\)/,
+    says: /budget: .*--timeout \(300\)/,
     exit: 7,
   },
 };
@@ -130,5 +132,5 @@ for (const [i, [name, what]] of Object.entries({ ...BOUNDS, ...FLAGS }).entries(
 Deno.test("a bound that is no number above 0 is a usage error that names it", async () => {
   const { code, stderr } = await pawlWith([], ["run", "-m", "x", "--limit", "maxBlocks=0", "hello"]);
   assertEquals(code, 2);
-  assert(stderr.startsWith("error: usage: ") && stderr.includes("maxBlocks must be an integer above 0"), stderr);
+  assert(stderr.startsWith("error: usage: ") && stderr.includes("maxBlocks an integer above 0"), stderr);
 });
