@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { activeMapFlags } from "../scripts/deps.ts";
 import { ATTACKS } from "./hostile/attacks.ts";
+import { USER_AGENT } from "../src/provider/provider.ts";
 import { HostileEndpoint } from "./hostile/endpoint.ts";
 import { startEndpoint } from "./support/endpoint.ts";
 
@@ -85,7 +86,7 @@ for (const [dialect, own] of Object.entries(HEADERS)) {
         accept: "text/event-stream",
         "accept-encoding": "identity;q=1, *;q=0",
         "content-type": "application/json",
-        "user-agent": "pawl/0.1.0",
+        "user-agent": USER_AGENT,
         // Deno's own.
         "accept-language": "*",
         "content-length": headers["content-length"]!,

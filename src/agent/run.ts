@@ -3,7 +3,7 @@
  * @module
  */
 import { Conversation } from "../model/conversation.ts";
-import { cut, type PawlError } from "../model/error.ts";
+import { cut } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import type { JsonSchema } from "../model/tool.ts";
 import type { Provider } from "../provider/provider.ts";
@@ -81,8 +81,9 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
   async function examine(result: RunResult): Promise<readonly string[]> {
     try {
       result.value = decodeJsonObject(result.text);
-    } catch (error) {
-      return [(error as PawlError).message];
+    } catch {
+      // Which of the two ways it is none does not help the model.
+      return ["it is no JSON object"];
     }
     return await (validate ? validate(result.value, schema) : misfits(schema!, result.value)) ?? [];
   }
@@ -95,7 +96,7 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
         cut(findings, MAX_FINDINGS)
       }\nAnswer again, with the whole JSON object only.`;
     }
-    throw fault("invalid_json", excerpt(findings, (text) => provider.scrub(text)));
+    throw fault("invalid_json", "the answer is refused, " + excerpt(findings, (text) => provider.scrub(text)));
   }
   const task = { conversation, signal, review: schema || validate ? review : undefined };
   return await play(loop(provider, settings, task), receiver, signal);
