@@ -54,7 +54,7 @@ function filler(): Turn {
 }
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { toolChoice } = request;
+  const { maxTokens, temperature, thinking, toolChoice } = request;
   const { system, turns, tools } = readHistory(request, {
     dialect: anthropicMessages.name,
     // A signature says itself where reasoning came from; unsigned reasoning is taken only by servers that sign nothing.
@@ -62,7 +62,13 @@ function encode(request: DialectRequest): EncodedRequest {
     ids: /^[a-zA-Z0-9_-]{1,64}$/,
     merge: true,
   });
-  const budget = budgetOf(request, turns);
+  const budget = thinking && thinkingBudget(thinking, 1024, maxTokens - 1);
+  if (budget && ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object")) {
+    throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
+  }
+  // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
+  const [reply, answer] = turns.slice(-2).map(({ content }) => content[0]?.type);
+  const thinks = answer !== "tool_result" || reply === "thinking" ? budget : undefined;
   // The first and the last turn are the user's, but a reply that paused goes back as it is.
   if (turns[0]?.role !== "user") turns.unshift(filler());
   const last = turns[turns.length - 1]!;
@@ -72,7 +78,7 @@ function encode(request: DialectRequest): EncodedRequest {
     let called = false;
     const sent = content.filter(({ type }) => {
       // Behind a call reasoning is allowed only while the model still thinks.
-      called ||= !budget && type === "tool_use";
+      called ||= !thinks && type === "tool_use";
       return !called || type !== "thinking";
     });
     return { role, content: sent.map(wireBlock) };
@@ -89,13 +95,13 @@ function encode(request: DialectRequest): EncodedRequest {
     path: "/messages",
     body: {
       model: request.model,
-      max_tokens: request.maxTokens,
+      max_tokens: maxTokens,
       system: system ? mark ? [{ type: "text", text: system, ...mark }] : system : undefined,
       messages,
       stream: true,
-      temperature: request.temperature,
+      temperature,
       stop_sequences: filled(request.stop),
-      thinking: budget && { type: "enabled", budget_tokens: budget },
+      thinking: thinks && { type: "enabled", budget_tokens: thinks },
       tools: declared,
       tool_choice: declared && toolChoice &&
         (typeof toolChoice === "object"
@@ -103,21 +109,6 @@ function encode(request: DialectRequest): EncodedRequest {
           : { type: toolChoice === "required" ? "any" : toolChoice }),
     },
   };
-}
-
-/** Tokens to think with, if any. */
-function budgetOf(
-  { thinking, maxTokens, temperature = 1, toolChoice = "auto" }: DialectRequest,
-  turns: readonly Turn[],
-): number | undefined {
-  if (thinking === undefined) return undefined;
-  const budget = thinkingBudget(thinking, 1024, maxTokens - 1);
-  if (temperature !== 1 || (toolChoice !== "auto" && toolChoice !== "none")) {
-    throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
-  }
-  // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
-  const [reply, answer] = turns.slice(-2).map(({ content }) => content[0]?.type);
-  return answer === "tool_result" && reply !== "thinking" ? undefined : budget;
 }
 
 function wireBlock(block: ContentBlock): Json {
@@ -256,35 +247,55 @@ function decoder(sink: MessageSink): Decoder {
     }
   }
 
+  function change(index: unknown, delta: Json): void {
+    const block = blocks.get(index);
+    switch (delta.type) {
+      case "text_delta":
+      case "thinking_delta": {
+        const kind = delta.type === "text_delta" ? "text" : "thinking", text = contentOf(delta[kind]);
+        const prose = block ?? start(index, { type: kind });
+        // Text may be addressed to a call (quirk A-17): it becomes a block of its own, and the arguments stay whole.
+        if (text !== prose.given) sink[kind](prose.value.type === kind ? prose : kind, text);
+        prose.given = "";
+        break;
+      }
+      case "signature_delta":
+        sign(block ?? start(index, { type: "thinking" }), delta.signature);
+        break;
+      default:
+        if (block?.isVendors) {
+          // What belongs to a vendor block goes back with it (quirk A-22); citations of a text do not.
+          for (const [key, piece] of Object.entries(delta)) {
+            if (key !== "type" && typeof piece === "string") block.value[key] = textOf(block.value[key]) + piece;
+          }
+        } else if (delta.type === "input_json_delta") {
+          const fragment = contentOf(delta.partial_json);
+          if (block) block.begun ||= fragment.trim() !== "";
+          sink.input(block ?? index, fragment);
+        }
+    }
+  }
+
   return {
     // It is foreign here (quirk A-30): it ends a complete reply, and completes none.
     done: () => sink.stopped,
     take(event) {
-      const index = indexOf(event.index), delta = objectOf(event.delta), block = blocks.get(index);
-      switch (delta.type ?? event.type) {
-        case "text_delta":
-        case "thinking_delta": {
-          const kind = delta.type === "text_delta" ? "text" : "thinking", text = contentOf(delta[kind]);
-          const prose = block ?? start(index, { type: kind });
-          // Text may be addressed to a call (quirk A-17): it becomes a block of its own, and the arguments stay whole.
-          if (text !== prose.given) sink[kind](prose.value.type === kind ? prose : kind, text);
-          prose.given = "";
-          break;
-        }
-        case "signature_delta":
-          sign(block ?? start(index, { type: "thinking" }), delta.signature);
+      const { type } = event;
+      switch (type) {
+        case "content_block_delta":
+          change(indexOf(event.index), objectOf(event.delta));
           break;
         case "content_block_start":
-          start(index, objectOf(event.content_block));
+          start(indexOf(event.index), objectOf(event.content_block));
           break;
         case "content_block_stop":
-          close(block);
+          close(blocks.get(indexOf(event.index)));
           break;
         case "message_start":
           readMessage(objectOf(event.message));
           break;
         case "message_delta":
-          readEnd(event.usage, delta.stop_reason);
+          readEnd(event.usage, objectOf(event.delta).stop_reason);
           break;
         case "message_stop":
           open.forEach(fill);
@@ -295,18 +306,9 @@ function decoder(sink: MessageSink): Decoder {
         case "ping":
           return false;
         default:
-          if (block?.isVendors) {
-            // What belongs to a vendor block goes back with it (quirk A-22); citations of a text do not.
-            for (const [key, piece] of Object.entries(delta)) {
-              if (key !== "type" && typeof piece === "string") block.value[key] = textOf(block.value[key]) + piece;
-            }
-          } else if (delta.type === "input_json_delta") {
-            const fragment = contentOf(delta.partial_json);
-            if (block) block.begun ||= fragment.trim() !== "";
-            sink.input(block ?? index, fragment);
-          } else return undefined;
+          return undefined;
       }
-      sink.begin(event.type === "content_block_start");
+      sink.begin(type === "content_block_start");
       return false;
     },
   };

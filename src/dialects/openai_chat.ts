@@ -4,7 +4,7 @@
  */
 import type { Usage } from "../model/message.ts";
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
-import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
+import { filled, readHistory, thinkingBudget } from "../provider/history.ts";
 import {
   argumentsOf,
   contentOf,
@@ -56,7 +56,7 @@ export const openAiChat: Dialect = {
 
 function encode(request: DialectRequest): EncodedRequest {
   const { model, thinking, toolChoice, compat } = request;
-  const { echoReasoning, emptyContent, maxTokensField = "auto", mergeRoles } = compat;
+  const { emptyContent, maxTokensField = "auto", mergeRoles } = compat, always = compat.echoReasoning === "always";
   const { system, turns, tools } = readHistory(request, {
     dialect: openAiChat.name,
     keeps: ({ type }, isCurrent) => type === "thinking" && isCurrent,
@@ -66,8 +66,8 @@ function encode(request: DialectRequest): EncodedRequest {
   });
   const messages: Json[] = system === "" ? [] : [{ role: "system", content: system }];
 
-  /** Results are messages of their own; text is one string, reasoning goes under the names it came in (rules R-06…R-13). */
-  function push({ role, content }: Turn): void {
+  // Results are messages of their own; text is one string, reasoning goes under the names it came in (rules R-06…R-13).
+  for (const { role, content } of turns) {
     const reasoning: Record<string, string> = {};
     const calls: Json[] = [];
     const parts: Json[] = [];
@@ -86,8 +86,8 @@ function encode(request: DialectRequest): EncodedRequest {
           });
           break;
         case "thinking": {
-          const { field = echoReasoning === "always" ? "reasoning_content" : "" } = block;
-          if (REASONING_FIELDS.includes(field)) reasoning[field] = (reasoning[field] ?? "") + block.text;
+          const { field = always ? "reasoning_content" : "" } = block;
+          if (REASONING_FIELDS.includes(field)) reasoning[field] = textOf(reasoning[field]) + block.text;
           // All blocks of a reply share its records.
           details = block.details ?? details;
           break;
@@ -100,10 +100,10 @@ function encode(request: DialectRequest): EncodedRequest {
           parts.push({ type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } });
       }
     }
-    if (parts.length + calls.length === 0) return;
+    if (parts.length + calls.length === 0) continue;
     if (role === "assistant") {
       // Some servers want the field on every turn, if only empty (R-10).
-      if (echoReasoning === "always" && Object.keys(reasoning).length === 0) reasoning.reasoning_content = "";
+      if (always && Object.keys(reasoning).length === 0) reasoning.reasoning_content = "";
     } else if (mergeRoles && messages.at(-1)?.role === "tool") {
       // Strict templates know no user turn behind a tool's (R-23).
       messages.push({ role: "assistant", content: "(continue)" });
@@ -117,7 +117,6 @@ function encode(request: DialectRequest): EncodedRequest {
     });
   }
 
-  turns.forEach(push);
   const budget = thinking && thinkingBudget(thinking);
   const limit = maxTokensField !== "auto"
     ? maxTokensField
@@ -178,7 +177,13 @@ function decoder(sink: MessageSink): Decoder {
     if (reasoning_details) {
       for (const record of [reasoning_details].flat().filter(isObject)) {
         if (!field) say("thinking", textOf(record.text) || textOf(record.summary));
-        readRecord(record);
+        const last = records.at(-1);
+        // The pieces of a streamed record go back as one (rule R-12).
+        if (!last || last.index !== record.index || last.type !== record.type || record.data) records.push(record);
+        else {
+          for (const key of ["text", "summary"]) if (last[key]) record[key] = textOf(last[key]) + textOf(record[key]);
+          Object.assign(last, record);
+        }
       }
       if (records.length > 0) sink.note("thinking", "details", records);
     }
@@ -198,16 +203,6 @@ function decoder(sink: MessageSink): Decoder {
     say("text", refusal);
   }
 
-  /** Joins the pieces of a streamed record, so that it goes back as one (rule R-12). */
-  function readRecord(record: Json): void {
-    const last = records[records.length - 1];
-    if (!last || last.index !== record.index || last.type !== record.type || record.data) records.push(record);
-    else {
-      for (const key of ["text", "summary"]) if (last[key]) record[key] = textOf(last[key]) + textOf(record[key]);
-      Object.assign(last, record);
-    }
-  }
-
   function readCalls({ tool_calls, function_call }: Json): void {
     listOf(tool_calls).forEach(readCall);
     if (function_call) readCall({ index: 0, function: function_call }, 0);
@@ -219,7 +214,21 @@ function decoder(sink: MessageSink): Decoder {
     const called = objectOf(about.function ?? about);
     const fragment: Call = { id: textOf(about.id), name: textOf(called.name), index: indexOf(about.index) };
     const { id, name, index } = fragment, input = argumentsOf(called.arguments);
-    const found = findCall(fragment, input, position);
+    const at = byIndex.get(index);
+    const known = id ? at?.id === id ? at : byId.get(id) : undefined;
+    const likely = known ?? at ?? (id || name ? undefined : byIndex.get(undefined));
+    const complete = likely && sink.inputComplete(likely);
+    const elsewhere = index !== undefined && index !== likely?.index;
+    const another = name !== likely?.name;
+    const begins = known
+      ? elsewhere && name && (complete || another)
+      : !name
+      ? complete && input && (index === undefined ? id : elsewhere)
+      : complete
+      // Some repeat the name in a last fragment without arguments (quirk O-61).
+      ? id || another || input
+      : (id && likely?.id && another) || (index === undefined && position > 0);
+    const found = begins ? undefined : likely;
     // A phantom behind the last call (quirk O-78).
     if (!found && !id && !name && !input.trim()) return;
     const call = found ?? fragment;
@@ -238,26 +247,6 @@ function decoder(sink: MessageSink): Decoder {
     }
     call.begun ||= input.trim() !== "";
     sink.input(call, input);
-  }
-
-  /** The call that a fragment continues; `undefined` if it begins one. */
-  function findCall({ id, name, index }: Call, input: string, position: number): Call | undefined {
-    const at = byIndex.get(index);
-    const known = id ? at?.id === id ? at : byId.get(id) : undefined;
-    const call = known ?? at ?? (id || name ? undefined : byIndex.get(undefined));
-    if (call === undefined) return undefined;
-    const complete = sink.inputComplete(call);
-    const elsewhere = index !== undefined && index !== call.index;
-    const another = name !== call.name;
-    const begins = known
-      ? elsewhere && name && (complete || another)
-      : !name
-      ? complete && input && (index === undefined ? id : elsewhere)
-      : complete
-      // Some repeat the name in a last fragment without arguments (quirk O-61).
-      ? id || another || input
-      : (id && call.id && another) || (index === undefined && position > 0);
-    return begins ? undefined : call;
   }
 
   function readUsage(report: unknown): void {
