@@ -124,11 +124,15 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     return excerpt(text, (text) => provider.scrub(text));
   }
 
-  async function speak(ids: readonly string[]): Promise<void> {
+  async function speak(listed: readonly string[] | PawlError): Promise<void> {
     const said = await send("End every answer with the word PAWL.", "Count from 1 to 20.");
-    const isListed = ids.includes(provider.model);
-    const hint = ids.length > 0 ? `the endpoint lists ${quote(ids.join(", "))}` : "check its name";
-    note("model", isListed || !isPawlError(said), isListed ? "listed" : "not listed", hint);
+    const hasNoList = isPawlError(listed), isListed = !hasNoList && listed.includes(provider.model);
+    note(
+      "model",
+      isListed || !isPawlError(said),
+      hasNoList ? `no list (${listed.status ?? listed.code})` : isListed ? "listed" : "not listed",
+      !hasNoList && listed.length > 0 && `the endpoint lists ${quote(listed.join(", "))}`,
+    );
     if (failed("streaming", said)) return;
     const text = textOf(said.message), { inputTokens, outputTokens } = said.usage ?? {};
     note(
@@ -222,7 +226,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   if (isPawlError(listed) && /^(unreachable|timeout|permission)$/.test(listed.code)) failed("reachable", listed);
   else {
     note("reachable", true, "it answers");
-    await speak(isPawlError(listed) ? [] : listed);
+    await speak(listed);
   }
   const names = "reachable model streaming usage tool_call parallel_calls reasoning token_field system_role context"
     .split(" ") as ProbeCheckName[];

@@ -63,10 +63,11 @@ interface Awaited extends ToolResultBlock {
  *
  * @param request What is to be sent.
  * @param rules What the dialect decides.
- * @throws {TypeError} `toolChoice` asks for a tool that is not given.
+ * @throws {TypeError} The conversation is empty, or `toolChoice` is unknown or asks for a tool that is not given.
+ * @throws {RangeError} `temperature` is no number.
  */
 export function readHistory(request: DialectRequest, { dialect, keeps, ids, merge }: HistoryRules): History {
-  const { model, conversation: { messages }, compat: { echoReasoning } } = request;
+  const { model, conversation: { messages }, compat: { echoReasoning }, temperature } = request;
   const system: string[] = [];
   const turns: Turn[] = [];
   const names = new Set<string>();
@@ -75,6 +76,10 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   const lastSaid = messages.findLastIndex(({ role, content }) =>
     role === "user" && content.some(({ type }) => type !== "tool_result")
   );
+  if (messages.length === 0) throw new TypeError("Cannot send the conversation: it is empty");
+  if (!Number.isFinite(temperature ?? 0)) {
+    throw new RangeError(`Cannot use temperature: current value is ${temperature}`);
+  }
   let used = new Set<string>();
   let substitutes = 0;
 
@@ -157,10 +162,10 @@ function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<stri
   if (
     typeof toolChoice === "object"
       ? !tools.some(({ name }) => name === toolChoice.name)
-      : toolChoice === "required" && tools.length === 0
+      : ![undefined, "auto", "none", tools[0] && "required"].includes(toolChoice)
   ) {
     throw new TypeError(
-      `Cannot use toolChoice as no such tool is given: current value is ${JSON.stringify(toolChoice)}`,
+      `Cannot use toolChoice as there is no such choice or tool: current value is ${JSON.stringify(toolChoice)}`,
     );
   }
   // Strict servers refuse an object schema without properties (R-26).

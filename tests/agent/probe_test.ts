@@ -145,13 +145,16 @@ Deno.test("probe knows a model that is not listed by its answer, and names the l
   const good = [says(COUNT), ping, two, cut];
   for (const models of [["other"], new PawlError("http_status", "HTTP 404", { status: 404 })]) {
     const { report, checks } = await probed(good, models);
-    assertEquals([report.ok, checks.model?.status], [true, "pass"]);
+    const detail = Array.isArray(models) ? "not listed" : "no list (404)";
+    assertEquals([report.ok, checks.model?.status, checks.model?.detail], [true, "pass", detail]);
   }
   const error = new PawlError("http_status", "HTTP 404", { status: 404 });
   const { checks } = await probed([{ error }], ["one", "two\u001b[31m"]);
   assertEquals(checks.model?.status, "fail");
   assertStringIncludes(checks.model?.hint ?? "", "one, two");
   assert(!checks.model?.hint?.includes("\u001b"));
+  const blind = await probed([{ error }], error);
+  assertEquals(blind.checks.model, { name: "model", status: "fail", detail: "no list (404)" });
 });
 
 Deno.test("probe diagnoses what fails", async () => {

@@ -68,7 +68,7 @@ Deno.test("anthropicMessages.encode begins and ends with a user turn", () => {
     { role: "assistant", content: [{ type: "text", text: "hello" }, { type: "text", text: "again" }] },
     CONTINUE,
   ]);
-  assertEquals(encode([]).messages, [CONTINUE]);
+  assertEquals(encode([said("user", " ")]).messages, [CONTINUE]);
 });
 
 Deno.test("anthropicMessages.encode sends a reply that paused as it is, without space behind its last text", () => {

@@ -184,7 +184,20 @@ Deno.test("readHistory declares the given tools, else the called names, once eac
   ]);
 });
 
+Deno.test("readHistory refuses what nobody can mean: no conversation, and a temperature that is no number", () => {
+  assertThrows(() => read([]), TypeError, "Cannot send the conversation: it is empty");
+  for (const temperature of [NaN, Infinity, "hot" as never]) {
+    assertThrows(() => read([HI], {}, { temperature }), RangeError, `temperature: current value is ${temperature}`);
+  }
+  read([HI], {}, { temperature: 0 });
+});
+
 Deno.test("readHistory refuses a tool choice that no given tool satisfies", () => {
+  assertThrows(
+    () => read([HI], {}, { toolChoice: "always" as never, tools: [tool("f")] }),
+    TypeError,
+    'Cannot use toolChoice as there is no such choice or tool: current value is "always"',
+  );
   for (const toolChoice of ["required", { name: "f" }] as const) {
     assertThrows(() => read([HI, replied(use("a", "f"))], {}, { toolChoice }), TypeError, "toolChoice");
     read([HI], {}, { toolChoice, tools: [tool("f")] });
