@@ -13,6 +13,9 @@ import { Terminal } from "./terminal.ts";
 /** Runs a command; resolves to the exit status. */
 type Run = (context: Context) => Promise<number>;
 
+/** How long a start-up may take to end by itself, so that a question gives the terminal back. */
+const PATIENCE_MS = 50;
+
 /** Each command is a module of its own: what is not used is not loaded. */
 const LOAD: Record<Command, () => Promise<{ default: Run }>> = {
   chat: () => import("./commands/chat.ts"),
@@ -57,7 +60,7 @@ export async function main(args: readonly string[], entry: string): Promise<numb
   const json = wantsJson(args);
   let status: number;
   try {
-    status = await dispatch(context);
+    status = await Promise.race([dispatch(context), stoppedEarly(context)]);
     if (status === 0 && context.remark !== undefined) terminal.note(context.remark);
     terminal.flush();
     // Writing may have failed at the very end, with the work itself long done.
@@ -88,6 +91,17 @@ async function dispatch(context: Context): Promise<number> {
   }
   const { default: run } = await LOAD[command]();
   return await run(context);
+}
+
+/** Rejects when a start-up is stopped that does not end by itself: opening a FIFO or reading a slow file hears no signal. */
+function stoppedEarly(context: Context): Promise<never> {
+  const { signal } = context;
+  return new Promise((_, reject) => {
+    function end(): void {
+      if (!context.isBegun) reject(signal.reason);
+    }
+    signal.addEventListener("abort", () => setTimeout(end, PATIENCE_MS));
+  });
 }
 
 /** The first signal stops what is running, in order; a second Ctrl-C leaves at once. */

@@ -22,10 +22,14 @@ export class OutputFile {
     this.#file = file;
   }
 
-  /** @throws {CliError} `usage` or `permission`: it cannot be written. */
-  static open(path: string): OutputFile {
+  /**
+   * Opens it. Not synchronously: a FIFO waits for its reader, and a signal would wait with it.
+   *
+   * @throws {CliError} `usage` or `permission`: it cannot be written.
+   */
+  static async open(path: string): Promise<OutputFile> {
     try {
-      return new OutputFile(path, Deno.openSync(path, { write: true, create: true }));
+      return new OutputFile(path, await Deno.open(path, { write: true, create: true }));
     } catch (error) {
       throw fileError("write", path, error);
     }
@@ -63,7 +67,7 @@ export class OutputFile {
 }
 
 /** Writes a whole file. */
-export function writeText(path: string, text: string): void {
-  using file = OutputFile.open(path);
+export async function writeText(path: string, text: string): Promise<void> {
+  using file = await OutputFile.open(path);
   file.write(text);
 }

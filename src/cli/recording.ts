@@ -20,7 +20,7 @@ export async function recordedFetch({ stop }: Context, options: Options, apiKey:
   const { record, replay, header = [] } = options;
   const redact = createRedactor([apiKey, ...header.map(([, value]) => value)]);
   if (replay !== undefined) return replayFetch(await readText(replay), { redact });
-  const file = OutputFile.open(record!);
+  const file = await OutputFile.open(record!);
   /** At once, as the program may end right behind the last exchange; and nobody hears an error of that one. */
   function write(line: string): void {
     try {

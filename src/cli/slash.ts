@@ -111,8 +111,8 @@ function tokens(chat: Chat): void {
   chat.context.terminal.line(describeUsage(chat.usage));
 }
 
-function save(chat: Chat, file: string): void {
-  writeText(file, JSON.stringify(chat.conversation, null, 1) + "\n");
+async function save(chat: Chat, file: string): Promise<void> {
+  await writeText(file, JSON.stringify(chat.conversation, null, 1) + "\n");
   chat.context.terminal.note(`(saved to ${file})`);
 }
 

@@ -43,7 +43,7 @@ export default async function (context: Context): Promise<number> {
   startDeadline(context);
   const isJson = options.json === true || (options["output-format"] ?? "text") !== "text";
   const { provider } = await openEndpoint(context, ready);
-  using output = path === undefined ? undefined : OutputFile.open(path);
+  using output = path === undefined ? undefined : await OutputFile.open(path);
   keepOnly(context, ready);
 
   if (options["tool-calling"]) {

@@ -33,7 +33,7 @@ export default async function (context: Context): Promise<number> {
   const schema = options.schema === undefined
     ? undefined
     : await (await import("../schema.ts")).readSchema(options.schema);
-  using output = options.output === undefined ? undefined : OutputFile.open(options.output);
+  using output = options.output === undefined ? undefined : await OutputFile.open(options.output);
   const endpoint = await openEndpoint(context, ready);
   const { provider, host } = endpoint;
   const task = await openTask(context, endpoint);
