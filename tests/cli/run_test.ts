@@ -223,6 +223,23 @@ Deno.test("pawl run --output writes the answer to a file and nothing to standard
   });
 });
 
+Deno.test("pawl run keeps standard output for the answer, whatever a tools file prints", async () => {
+  await withEndpoint({}, async (endpoint) => {
+    await inDirectory(async (cwd) => {
+      await Deno.writeTextFile(
+        `${cwd}/t.ts`,
+        `console.log("loaded"); console.table([1]);
+        export default { name: "echo", description: "Echoes", inputSchema: { type: "object" }, pure: true,
+          run() { console.info("running"); return "done"; } };`,
+      );
+      const args = at(endpoint, "--tools-file", "t.ts", "--no-skills", "call echo");
+      const { code, stdout, stderr } = await pawlNeedsAll(args, { cwd });
+      assertEquals([code, stdout], [0, 'The tool says "done".\n']);
+      assertMatch(stderr, /^loaded\n[^]*\nrunning\n$/);
+    });
+  });
+});
+
 Deno.test("pawl run tells a full disk, and ends quietly when its reader leaves", async () => {
   const text = "word ".repeat(20_000);
   await withEndpoint({ script: () => ({ text }) }, async (endpoint) => {

@@ -2,10 +2,13 @@
  * Tools of the user: `--tools-file FILE.ts`.
  * @module
  */
+import { Console } from "node:console";
+import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { type Tool, validateTools } from "../../model/tool.ts";
 import { CliError } from "../exit.ts";
 import { shellQuote } from "../permissions.ts";
+import { ioReason } from "./paths.ts";
 import { plainText } from "./plain_text.ts";
 
 /**
@@ -17,8 +20,15 @@ import { plainText } from "./plain_text.ts";
  */
 export async function loadToolsFile(path: string): Promise<Tool[]> {
   const subject = `Cannot load the tools file "${path}"`;
+  // A FIFO would be waited for with everything else at a standstill.
+  const { isFile } = await Deno.stat(path).catch((error) => {
+    throw new TypeError(`${subject}: ${ioReason(error)}`);
+  });
+  if (!isFile) throw new TypeError(`${subject}: it is no regular file`);
   let exported: unknown;
   try {
+    // Standard output is the answer's alone.
+    globalThis.console = new Console(process.stderr, process.stderr);
     exported = (await import(pathToFileURL(path).href) as { default?: unknown }).default;
   } catch (error) {
     // Deno says the same words with either class of error: its own, and the one of an import that failed.
