@@ -68,6 +68,10 @@ function settings(message: string, signal: AbortSignal) {
 async function asked<T>(question: Promise<T>): Promise<T> {
   try {
     return await question;
+  } catch (error) {
+    // The question's line is not ended; what is said next would go on in it.
+    Deno.stderr.writeSync(new Uint8Array([10]));
+    throw error;
   } finally {
     Deno.stdin.setRaw(false);
   }

@@ -107,6 +107,17 @@ terminalTest(
   },
 );
 
+terminalTest("pawl run tells on a line of its own that Ctrl-C at a question stopped it", {}, async (endpoint) => {
+  await inDirectory(async (directory) => {
+    const flags = [`--allow-net=${endpoint.host}`, `--allow-read=${directory}`, `--allow-write=${directory}`];
+    const args = at(endpoint, "run", "-t", `write_file=${directory}`, `call write_file for ${directory}/a.txt`);
+    await using tmux = await Tmux.start(flags, args);
+    await tmux.shows(/Allow it\?[^\n]*$/);
+    await tmux.type("C-c");
+    assertMatch(await tmux.shows("EXIT 130"), /Allow it\?[^\n]*\nerror: aborted: Stopped by SIGINT\n/);
+  });
+});
+
 terminalTest("pawl chat lets a model be chosen", { models: ["alpha", "beta"] }, async (endpoint) => {
   await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], ["chat", "--base-url", `${endpoint.url}/v1`]);
   await tmux.shows(/Model[^]*alpha/);
