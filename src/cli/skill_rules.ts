@@ -1,11 +1,12 @@
 /**
- * `pawl skills validate`: the rules of the Agent Skills layout, all of them.
+ * `pawl skills validate`: the rules of the Agent Skills layout, all of them, and whatever else pawl itself refuses.
  * @module
  */
 import { basename, dirname, join, resolve } from "node:path";
-import { PawlError } from "../model/error.ts";
+import { isPawlError, PawlError } from "../model/error.ts";
 import { parseSkill } from "../skills/skill.ts";
 import { frontmatterParser } from "./frontmatter.ts";
+import { loadSkillPath } from "./skill_files.ts";
 import { ioReason } from "./tools/paths.ts";
 
 /** What is wrong with one skill. */
@@ -26,11 +27,13 @@ const MAIN = /^(SKILL|skill)\.md$/;
  * @throws {PawlError} `invalid_skill`: there is nothing to validate. `permission`.
  */
 export async function validateSkills(path: string): Promise<SkillReport[]> {
-  const parseYaml = await frontmatterParser({ strict: true });
   try {
-    const reports: SkillReport[] = [];
-    for (const file of await filesBelow(path)) reports.push(await report(file, parseYaml));
-    if (reports.length > 0) return reports;
+    const files = new Map((await filesBelow(path)).map((file) => [resolve(file), file]));
+    const refused = await refusals(path);
+    for (const file of refused.keys()) files.set(resolve(file), files.get(resolve(file)) ?? file);
+    const reasons = new Map([...refused].map(([file, why]) => [resolve(file), why]));
+    const reports = await Promise.all([...files].map(([key, file]) => report(file, reasons.get(key))));
+    if (reports.length > 0) return reports.sort((a, b) => a.path < b.path ? -1 : 1);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) {
       throw new PawlError(
@@ -41,6 +44,21 @@ export async function validateSkills(path: string): Promise<SkillReport[]> {
     throw new PawlError("invalid_skill", `Cannot validate "${path}": ${ioReason(error)}`);
   }
   throw new PawlError("invalid_skill", `Cannot validate "${path}": there is no skill in it`);
+}
+
+/** What the loader refuses, with its reason: to agree with it, it is asked. */
+async function refusals(path: string): Promise<Map<string, string>> {
+  try {
+    await loadSkillPath(path);
+    return new Map();
+  } catch (error) {
+    if (!isPawlError(error, "invalid_skill")) throw error;
+    const { offenders = [] } = error as { offenders?: string[] };
+    return new Map(offenders.map((line) => {
+      const at = line.indexOf(": ");
+      return [join(line.slice(0, at)), line.slice(at + 2)];
+    }));
+  }
 }
 
 async function filesBelow(path: string): Promise<string[]> {
@@ -66,19 +84,33 @@ async function entriesOf(path: string): Promise<Deno.DirEntry[]> {
   return entries.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-async function report(path: string, parseYaml: (yaml: string) => unknown): Promise<SkillReport> {
-  if ((await Deno.lstat(path)).isSymlink || !(await Deno.stat(path)).isFile) {
-    return { path, problems: ["it is a link or no regular file"] };
+/** @param refusal Why pawl refuses it, if it does. */
+async function report(path: string, refusal: string | undefined): Promise<SkillReport> {
+  const problems = refusal === undefined ? [] : [refusal];
+  const { isFile, isSymlink } = await Deno.lstat(path);
+  if (isSymlink && refusal === undefined) problems.push("it is a link, which pawl follows inside of the folder only");
+  // Where a refused link leads is not looked at.
+  if (!isFile && (refusal !== undefined || !(await Deno.stat(path)).isFile)) {
+    return { path, problems: problems.length > 0 ? problems : ["it is no regular file"] };
   }
-  const problems: string[] = [];
+  const [parseYaml, parseStrictly] = [await frontmatterParser(), await frontmatterParser({ strict: true })];
   let fields: unknown;
   try {
     parseSkill(await Deno.readTextFile(path), {
-      parseYaml: (yaml) => fields = parseYaml(yaml),
+      parseYaml(yaml) {
+        fields = parseYaml(yaml);
+        try {
+          parseStrictly(yaml);
+        } catch {
+          problems.push("its name or description needs quotes: pawl reads it as if it had them, others do not");
+        }
+        return fields;
+      },
       ...MAIN.test(basename(path)) && { name: basename(dirname(resolve(path))) },
     });
   } catch (error) {
-    problems.push((error as Error).message.replace("Cannot read the skill: ", ""));
+    const why = (error as Error).message.replace("Cannot read the skill: ", "");
+    if (!problems.includes(why)) problems.push(why);
   }
   if (typeof fields === "object" && fields !== null) problems.push(...problemsOf(fields as Record<string, unknown>));
   return { path, problems };

@@ -253,6 +253,42 @@ Deno.test({
   },
 });
 
+Deno.test("validateSkills passes nothing that the loader refuses, and says what pawl does with the rest", async () => {
+  await withDir({
+    "all/good/SKILL.md": file("good"),
+    "all/a.md": file("same"),
+    "all/b.md": file("same"),
+    "out/SKILL.md": file("out"),
+    "out.md": file("outer"),
+  }, async (dir) => {
+    await Deno.symlink("../out", `${dir}/all/out`);
+    await Deno.symlink("../out.md", `${dir}/all/outer.md`);
+    await Deno.symlink("good/SKILL.md", `${dir}/all/inner.md`);
+    await Deno.symlink("nowhere", `${dir}/all/none.md`);
+    const told = (await validateSkills(`${dir}/all`)).map(({ path, problems }) => [
+      path.slice(dir.length + 5),
+      ...problems,
+    ]);
+    const link = "it is no file, or a link out of the folder";
+    assertEquals(told, [
+      ["a.md"],
+      ["b.md", "its name is taken"],
+      ["good/SKILL.md"],
+      ["inner.md", "its name is taken"],
+      ["none.md", link],
+      ["out", link],
+      ["outer.md", link],
+    ]);
+    const { offenders } = await assertRejects(() => loadSkillPath(`${dir}/all`)) as { offenders: string[] };
+    assertEquals(offenders.length, told.filter(({ length }) => length > 1).length);
+    await Deno.remove(`${dir}/all/good`, { recursive: true });
+    await Deno.remove(`${dir}/all/inner.md`);
+    await Deno.symlink("a.md", `${dir}/all/0.md`);
+    const [first] = await validateSkills(`${dir}/all/0.md`);
+    assertEquals(first!.problems, ["it is a link, which pawl follows inside of the folder only"]);
+  });
+});
+
 Deno.test("validateSkills reports every problem of every skill", async () => {
   await withDir({
     "good/SKILL.md":
@@ -277,7 +313,9 @@ Deno.test("validateSkills reports every problem of every skill", async () => {
       "its compatibility is no text of 1 to 500 characters",
       "its metadata is no map of texts",
     ]);
-    assertMatch(reports[1]!.problems[0]!, /its frontmatter cannot be read/);
+    assertEquals(reports[1]!.problems, [
+      "its name or description needs quotes: pawl reads it as if it had them, others do not",
+    ]);
     assertEquals(reports.slice(2).map(({ problems }) => problems), [[], []]);
     assertEquals((await validateSkills(`${dir}/good`)).length, 1);
     assertEquals((await validateSkills(`${dir}/good/SKILL.md`)).length, 1);
