@@ -62,7 +62,7 @@ interface Open {
 }
 
 /**
- * Reads a session and repairs what a crash leaves behind: a last line that is cut off, and calls without a result.
+ * Reads a session and repairs what a crash leaves behind: a last line that is cut off, calls without a result, and results without a call.
  *
  * @param bytes The file.
  * @param path For error texts.
@@ -87,8 +87,6 @@ export function readSession(bytes: Uint8Array, path: string): SessionContent {
     records.pop();
     repairs.push("its last line was cut off");
   }
-  const broken = records.flatMap(({ value, number }) => value === undefined ? [number] : []);
-  if (broken.length > 0) throw damaged(path, `no JSON in ${lineList(broken)}`);
   const last = records.at(-1) ?? lines[0]!;
   const content: SessionContent = {
     messages: [],
@@ -99,7 +97,12 @@ export function readSession(bytes: Uint8Array, path: string): SessionContent {
     isUnterminated: !last.isTerminated,
     repairs,
   };
-  replay(records, content, path);
+  const [broken, faults] = replay(records, content);
+  const offenders = [
+    broken!.length > 0 && `no JSON in ${lineList(broken!)}`,
+    faults!.length > 0 && `what is in ${lineList(faults!)} does not belong there`,
+  ].filter(Boolean);
+  if (offenders.length > 0) throw damaged(path, offenders.join("; "));
   return content;
 }
 
@@ -132,12 +135,18 @@ function linesOf(bytes: Uint8Array): Line[] {
   return lines;
 }
 
-/** Turns the records into messages. */
-function replay(records: readonly Line[], content: SessionContent, path: string): void {
+/**
+ * Turns the records into messages.
+ *
+ * @returns Numbers of the lines that are no JSON, and of those that are no record.
+ */
+function replay(records: readonly Line[], content: SessionContent): [broken: number[], faults: number[]] {
   const { messages, stored, repairs } = content;
+  const broken: number[] = [];
   const faults: number[] = [];
   let open: Open | undefined;
   let orphans = 0;
+  let strays = 0;
 
   function settle(): ToolResultBlock[] {
     const { calls, results, started } = open!;
@@ -180,20 +189,31 @@ function replay(records: readonly Line[], content: SessionContent, path: string)
       content.tail = end;
       const calls = message.content.filter((block) => block.type === "tool_use");
       if (message.role === "assistant" && calls.length > 0) open = { calls, started: new Set(), results: [] };
-    } else if (open?.calls.some((call) => call.id === id) && !open.results.some(({ toolUseId }) => toolUseId === id)) {
-      if (record.type === "start") open.started.add(id!);
-      else if (!isMessage({ role: "user", content: [(record as { result: unknown }).result] })) faults.push(number);
-      else open.results.push((record as { result: ToolResultBlock }).result);
-    } else {
+    } else if (value === undefined) {
+      broken.push(number);
+    } else if (typeof id !== "string") {
       faults.push(number);
+    } else {
+      const isAwaited = open?.calls.some((call) => call.id === id) &&
+        !open.results.some(({ toolUseId }) => toolUseId === id);
+      if (record.type === "start") {
+        if (isAwaited) open!.started.add(id);
+      } else if (!isMessage({ role: "user", content: [(record as { result: unknown }).result] })) {
+        faults.push(number);
+      } else if (isAwaited) {
+        open!.results.push((record as { result: ToolResultBlock }).result);
+      } else {
+        strays++;
+      }
     }
   }
-  if (faults.length > 0) throw damaged(path, `what is in ${lineList(faults)} does not belong there`);
   if (open) {
     content.results = open.results;
     messages.push({ role: "user", content: settle() });
   }
   if (orphans > 0) repairs.push(orphans === 1 ? "a call had no result" : `${orphans} calls had no result`);
+  if (strays > 0) repairs.push(strays === 1 ? "a result had no call" : `${strays} results had no call`);
+  return [broken, faults];
 }
 
 /** The truth about a call whose result nobody knows, in the words of the agent. */

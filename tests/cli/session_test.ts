@@ -249,6 +249,26 @@ Deno.test("Session answers calls in the middle that have no result", async () =>
   });
 });
 
+Deno.test("Session drops results that answer no call, and goes on", async () => {
+  await withDir((dir) => {
+    const path = `${dir}/s`;
+    const stray = line({ type: "start", toolUseId: "b" }) + line({ type: "result", result: result("b") });
+    const answered = line({ type: "message", message: assistant("a") }) +
+      line({ type: "result", result: result("a") }).repeat(2) + stray;
+    const reply = { role: "assistant", content: [{ type: "text", text: "done" }] } as const;
+    Deno.writeTextFileSync(path, HEADER + stray + answered + line({ type: "message", message: reply }) + stray);
+    for (const more of [0, 1]) {
+      using session = Session.open(path);
+      const { messages } = session.conversation;
+      assertEquals(messages.slice(0, 3), [assistant("a"), { role: "user", content: [result("a")] }, reply]);
+      assertEquals(messages.length, 3 + more);
+      assertEquals(session.warnings, [`The session "${path}" was repaired: ${4 - more} results had no call`]);
+      session.conversation.addUserMessage("next");
+      session.save();
+    }
+  });
+});
+
 Deno.test("Session leaves alone what it cannot repair", async () => {
   await withDir((dir) => {
     const path = `${dir}/s`;
@@ -267,20 +287,15 @@ Deno.test("Session leaves alone what it cannot repair", async () => {
       [HEADER + line(null) + line(7) + line([]), /lines 2, 3, 4 does not/],
       [HEADER + line({ type: "message", message: { role: "root", content: [] } }), /line 2/],
       [HEADER + line({ type: "message", message: { role: "user", content: [null] } }), /line 2/],
-      [HEADER + line({ type: "start", toolUseId: "a" }), /line 2/],
+      [HEADER + line({ type: "start" }), /line 2/],
       [
-        HEADER + line({ type: "message", message: assistant("a") }) + line({ type: "result", result: result("b") }),
-        /line 3/,
+        HEADER + "x\n" + line({ type: "other" }) + line(message) + "y\n" + line(8),
+        /: no JSON in lines 2, 5; what is in lines 3, 6 does not belong there$/,
       ],
       [
         HEADER + line({ type: "message", message: assistant("a") }) +
         line({ type: "result", result: { toolUseId: "a" } }),
         /line 3/,
-      ],
-      [
-        HEADER + line({ type: "message", message: assistant("a") }) +
-        line({ type: "result", result: result("a") }).repeat(2),
-        /line 4/,
       ],
     ];
     for (const [text, why] of cases) {
