@@ -1,5 +1,7 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseToolSpec, toolNeeds } from "../../src/cli/tools/spec.ts";
+import { startEndpoint } from "../support/endpoint.ts";
+import { pawlNeedsAll } from "./pawl.ts";
 
 const REGISTRY = new URL("../../src/cli/tools/registry.ts", import.meta.url).href;
 const SPEC = new URL("../../src/cli/tools/spec.ts", import.meta.url).href;
@@ -75,5 +77,38 @@ Deno.test("every tool works with exactly the permissions of toolNeeds, and names
   } finally {
     await server.shutdown();
     await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("run_command leaves nothing behind when --limit toolTimeoutMs is over, with exactly the explained permissions", async () => {
+  const args = ["-c", "sleep 60 & echo $!; wait"];
+  const endpoint = startEndpoint({
+    script: ({ messages }) =>
+      messages.length === 1
+        ? { calls: [{ name: "run_command", input: { program: "sh", args } }] }
+        : { text: messages.at(-1)!.results[0]! },
+  });
+  try {
+    const { code, stdout, stderr, flags } = await pawlNeedsAll([
+      "run",
+      "--base-url",
+      `${endpoint.url}/v1`,
+      "-m",
+      "scripted",
+      "-t",
+      "run_command=sh",
+      "--limit",
+      "toolTimeoutMs=300ms",
+      "go",
+    ]);
+    assertEquals([code, flags], [0, [`--allow-net=${endpoint.host}`, "--allow-run=sh,kill"]], stderr);
+    assertMatch(stdout, /^\(stopped after 300 ms\)\n\d+\n$/);
+    const pid = Number(stdout.split("\n")[1]);
+    assertThrows(() => {
+      // A process that ended but was not yet waited for is a zombie.
+      if (/^State:\tZ/m.test(Deno.readTextFileSync(`/proc/${pid}/status`))) throw new Deno.errors.NotFound();
+    }, Deno.errors.NotFound);
+  } finally {
+    await endpoint.close();
   }
 });
