@@ -154,7 +154,7 @@ interface Block {
   begun?: boolean;
 }
 
-/** Block types and, before `_delta`, kinds of deltas. */
+/** Whether blocks of a type hold text, told as it comes. */
 function isProse(type: unknown): type is "text" | "thinking" {
   return type === "text" || type === "thinking";
 }

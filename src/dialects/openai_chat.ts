@@ -2,7 +2,7 @@
  * OpenAI's chat completions, as its many imitators speak them (quirks O-01…O-89, rules R-01…R-45).
  * @module
  */
-import type { Usage } from "../model/message.ts";
+import type { StopReason, Usage } from "../model/message.ts";
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
 import { filled, readHistory, thinkingBudget } from "../provider/history.ts";
 import {
@@ -162,7 +162,7 @@ function decoder(sink: MessageSink): Decoder {
   const records: Json[] = [];
   /** Content has come in deltas. */
   let streamed = false;
-  let refused = false;
+  let plainEnd: StopReason | undefined;
 
   function say(kind: "text" | "thinking", text: string, field?: string): void {
     if (text === "") return;
@@ -184,8 +184,8 @@ function decoder(sink: MessageSink): Decoder {
           for (const key of ["text", "summary"]) if (last[key]) record[key] = textOf(last[key]) + textOf(record[key]);
           Object.assign(last, record);
         }
+        sink.note("thinking", "details", records);
       }
-      if (records.length > 0) sink.note("thinking", "details", records);
     }
     if (typeof content === "string") say("text", content);
     else {
@@ -198,9 +198,8 @@ function decoder(sink: MessageSink): Decoder {
         }
       }
     }
-    const refusal = textOf(part.refusal);
-    refused ||= refusal !== "";
-    say("text", refusal);
+    if (part.refusal) plainEnd = "refusal";
+    say("text", textOf(part.refusal));
   }
 
   function readCalls({ tool_calls, function_call }: Json): void {
@@ -214,6 +213,7 @@ function decoder(sink: MessageSink): Decoder {
     const called = objectOf(about.function ?? about);
     const fragment: Call = { id: textOf(about.id), name: textOf(called.name), index: indexOf(about.index) };
     const { id, name, index } = fragment, input = argumentsOf(called.arguments);
+    // What it may continue: the call under its id, at its index, or the last one. Servers give any, none or wrong ones of them.
     const at = byIndex.get(index);
     const known = id ? at?.id === id ? at : byId.get(id) : undefined;
     const likely = known ?? at ?? (id || name ? undefined : byIndex.get(undefined));
@@ -241,6 +241,7 @@ function decoder(sink: MessageSink): Decoder {
       : call.begun || call.name.length > 255
       ? call.name
       : call.name + name;
+    // The first fragment that brings vendor keys counts, early or late.
     const extra = call.extra ? undefined : extraOf(about);
     if (!found || (id && !call.id) || longer !== call.name || extra) {
       sink.call(call, Object.assign(call, { id: call.id || id, name: longer, extra: call.extra ?? extra }));
@@ -279,7 +280,7 @@ function decoder(sink: MessageSink): Decoder {
           streamed = false;
         }
         if (byIndex.size === 0) readCalls(message);
-        readStop(sink, choice.finish_reason, refused ? "refusal" : undefined);
+        readStop(sink, choice.finish_reason, plainEnd);
         readUsage(choice.usage);
       }
       readUsage(usage);

@@ -4,14 +4,7 @@
  * @module
  */
 import { checkInteger } from "../model/limits.ts";
-import type {
-  ContentBlock,
-  OpaqueBlock,
-  Role,
-  ThinkingBlock,
-  ToolResultBlock,
-  ToolUseBlock,
-} from "../model/message.ts";
+import type { ContentBlock, OpaqueBlock, Role, ThinkingBlock, ToolResultBlock } from "../model/message.ts";
 import type { JsonSchema } from "../model/tool.ts";
 import type { DialectRequest, Thinking } from "./dialect.ts";
 import { normalizeInput } from "./tool_input.ts";
@@ -84,22 +77,13 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   let substitutes = 0;
 
   function add(role: Role, content: ContentBlock[]): void {
-    const last = turns[turns.length - 1];
+    const last = turns.at(-1);
     if (merge && last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
 
-  function newId(id: string): string {
-    let free = id;
-    // Nine letters and digits please every server.
-    while (used.has(free) || !(ids ?? /./).test(free)) free = `call${10_000 + ++substitutes}`;
-    used.add(free);
-    return free;
-  }
-
   for (const [i, { role, content, origin }] of messages.entries()) {
-    const isForeign = origin && (origin.dialect !== dialect || origin.model !== model);
-    const isOurs = isForeign === false;
+    const isOurs = origin && origin.dialect === dialect && origin.model === model;
     const kept: ContentBlock[] = [];
     const results: Awaited[] = [];
     if (!ids) used = new Set();
@@ -116,8 +100,14 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
           break;
         }
         case "tool_use": {
-          const id = newId(block.id);
+          let { id } = block;
+          // Nine letters and digits please every server.
+          while (used.has(id) || !(ids ?? /./).test(id)) id = `call${10_000 + ++substitutes}`;
+          used.add(id);
           const name = block.name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
+          // Raw text is what keeps 64-bit integers (R-09); servers would answer 400 ever after to what they cannot parse (R-19).
+          const { input, invalid } = block.invalid ? block : normalizeInput(block.input);
+          const sent = invalid ? JSON.stringify({ INVALID_JSON: input.slice(0, 1000).toWellFormed() }) : input;
           names.add(name);
           results.push({
             type: "tool_result",
@@ -126,7 +116,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
             isError: true,
             of: block.id,
           });
-          kept.push({ type: "tool_use", id, name, input: wireInput(block), extra: (isOurs && block.extra) || {} });
+          kept.push({ type: "tool_use", id, name, input: sent, extra: (isOurs && block.extra) || {} });
           break;
         }
         case "text":
@@ -139,8 +129,8 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
           break;
         default: {
           const echo = block.type === "thinking" ? echoReasoning : undefined;
-          const isKept = echo === "always" || (echo !== "never" && keeps(block, isOurs && i > lastSaid));
-          if (isKept && !isForeign) kept.push(block);
+          const isKept = echo === "always" || (echo !== "never" && keeps(block, isOurs === true && i > lastSaid));
+          if (isKept && isOurs !== false) kept.push(block);
         }
       }
     }
@@ -150,12 +140,6 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     if (results.length > 0) add("user", results);
   }
   return { system: system.join("\n\n"), turns, tools: toolsOf(request, names) };
-}
-
-/** The raw text is what keeps 64-bit integers (R-09); text that servers could not parse would be answered with 400 ever after (R-19). */
-function wireInput(block: ToolUseBlock): string {
-  const { input, invalid } = block.invalid ? block : normalizeInput(block.input);
-  return invalid ? JSON.stringify({ INVALID_JSON: input.slice(0, 1000).toWellFormed() }) : input;
 }
 
 function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<string>): History["tools"] {

@@ -123,6 +123,18 @@ table({
     [start(TOOL), json('{"a":1}'), text("\n"), json(" ")],
     ["call 0 f #t", 'input 0 {"a":1}', "text 1 \n", "input 0  "],
   ],
+  "keeps text that is addressed to a vendor block out of it": [
+    [start({ type: "server_tool_use", id: "s", input: {} }), text("a"), text("b")],
+    ['opaque 0 {"type":"server_tool_use","id":"s","input":{}}', "text 1 a", "text 1 b"],
+  ],
+  "begins a block anew where blocks without id follow each other at one index": [
+    [start({ type: "redacted_thinking", data: "x" }), start({ type: "redacted_thinking", data: "y" })],
+    ["redacted 0 x", "end 0", "redacted 1 y"],
+  ],
+  "ignores events it does not know, whatever they hold": [
+    [{ type: "tea_break", index: "now", delta: "milk" }, text("a")],
+    ["text 0 a"],
+  ],
   "ignores what it does not know": [
     [
       { type: "tea_break" },
