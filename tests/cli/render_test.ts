@@ -196,7 +196,13 @@ Deno.test("TextRenderer tells an error in one line, and the text so far below it
 
 Deno.test("TextRenderer.failure maps errors to exit statuses", () => {
   const cases: [unknown, number, string][] = [
-    [new PawlError("unreachable", "Cannot reach it"), 4, "error: unreachable: Cannot reach it (h:1)"],
+    [
+      new PawlError("unreachable", "Cannot reach it", { retryable: true }),
+      4,
+      "error: unreachable: Cannot reach it (h:1)",
+    ],
+    [new PawlError("unreachable", "Cannot replay request 1"), 4, "error: unreachable: Cannot replay request 1"],
+    [new PawlError("output_limit", "maxTokens (8) is reached"), 6, "error: output_limit: --max-tokens (8) is reached"],
     [new PawlError("http_status", "No", { status: 401 }), 3, "error: http_status: No (h:1)"],
     [new PawlError("http_status", "No", { status: 500 }), 5, "error: http_status: No (h:1)"],
     [new PawlError("iteration_limit", "No"), 7, "error: iteration_limit: No"],
