@@ -67,7 +67,7 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       // What says nothing may be ignored, unless it belongs to another protocol (quirk A-34) or reports an error (quirk O-85).
       const said = objectOf(value || wrongType());
       if (says(said.choices) || /^(message(_start)?$|response)/.test(textOf(said.type))) {
-        violation("it speaks another protocol, look at the option dialect");
+        violation("it speaks another dialect");
       }
       if (said.type === "error" || says(said.message || said.detail || said.error_message || said.error_type)) {
         sink.fail(value);
@@ -119,7 +119,7 @@ function absent(value: unknown): undefined {
 }
 
 function wrongType(): never {
-  violation("a value in it has the wrong type");
+  violation("a value has the wrong type");
 }
 
 /** Arguments of a call as JSON text: some servers send the object itself (quirk O-64). */

@@ -257,14 +257,14 @@ table({
   ],
   "hints at the dialect when OpenAI speaks": [
     [{ id: "x", choices: [{ delta: {} }] }],
-    ["Cannot read the reply: it speaks another protocol, look at the option dialect"],
+    ["Cannot read the reply: it speaks another dialect"],
   ],
   "refuses text that is no string": [[start(TEXT), text({ a: 1 })], [
-    "Cannot read the reply: a value in it has the wrong type",
+    "Cannot read the reply: a value has the wrong type",
   ]],
   "refuses arguments that are no string": [
     [start(TOOL), json(["x"])],
-    ["call 0 f #t", "Cannot read the reply: a value in it has the wrong type"],
+    ["call 0 f #t", "Cannot read the reply: a value has the wrong type"],
   ],
 });
 
@@ -297,7 +297,7 @@ Deno.test("anthropicMessages.decoder survives odd values everywhere, and tells n
 for (const index of [1.5, "0", "__proto__", {}, true, 2 ** 53, 1e308]) {
   Deno.test(`anthropicMessages.decoder refuses the index ${JSON.stringify(index)}`, () => {
     for (const event of [start(TEXT, index), text("a", index), stop(index)]) {
-      assertEquals(hear(anthropicMessages, [event]), ["Cannot read the reply: a value in it has the wrong type"]);
+      assertEquals(hear(anthropicMessages, [event]), ["Cannot read the reply: a value has the wrong type"]);
     }
   });
 }
@@ -339,7 +339,7 @@ Deno.test("anthropicMessages.decoder reads a reply in one document, also in an e
 Deno.test("anthropicMessages.decoder refuses documents that are no reply, and names the other dialect", () => {
   for (const value of [{}, { content: [] }]) assertEquals(hearDocument(anthropicMessages, value), ["undefined"]);
   assertEquals(hearDocument(anthropicMessages, { choices: [{}] }), [
-    "Cannot read the reply: it speaks another protocol, look at the option dialect",
+    "Cannot read the reply: it speaks another dialect",
   ]);
   assertEquals(hearDocument(anthropicMessages, { error: { message: "m" } }), ['fail {"error":{"message":"m"}}']);
 });

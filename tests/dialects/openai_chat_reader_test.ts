@@ -202,11 +202,11 @@ table({
   ],
   "hints at the dialect when Anthropic speaks": [
     [{ type: "message_start", message: {} }],
-    ["Cannot read the reply: it speaks another protocol, look at the option dialect"],
+    ["Cannot read the reply: it speaks another dialect"],
   ],
   "hints at the dialect when Responses speaks": [
     [{ type: "response.created", response: {} }],
-    ["Cannot read the reply: it speaks another protocol, look at the option dialect"],
+    ["Cannot read the reply: it speaks another dialect"],
   ],
 });
 
@@ -214,7 +214,7 @@ for (const odd of [123, true, { a: 1 }]) {
   for (const key of ["content", "tool_calls"]) {
     Deno.test(`openAiChat.decoder refuses ${JSON.stringify(odd)} as ${key}`, () => {
       assertEquals(hear(openAiChat, [delta({ [key]: odd })]), [
-        "Cannot read the reply: a value in it has the wrong type",
+        "Cannot read the reply: a value has the wrong type",
       ]);
     });
   }
@@ -222,7 +222,7 @@ for (const odd of [123, true, { a: 1 }]) {
 
 for (const odd of [null, 1, "text", [], true]) {
   Deno.test(`openAiChat.decoder refuses the event ${JSON.stringify(odd)}`, () => {
-    assertEquals(hear(openAiChat, [JSON.stringify(odd)]), ["Cannot read the reply: a value in it has the wrong type"]);
+    assertEquals(hear(openAiChat, [JSON.stringify(odd)]), ["Cannot read the reply: a value has the wrong type"]);
   });
 }
 
@@ -282,6 +282,6 @@ Deno.test("openAiChat.decoder fails at a document that is an error", () => {
 
 Deno.test("openAiChat.decoder hints at the dialect when a document is Anthropic's", () => {
   assertEquals(hearDocument(openAiChat, { type: "message", content: [] }), [
-    "Cannot read the reply: it speaks another protocol, look at the option dialect",
+    "Cannot read the reply: it speaks another dialect",
   ]);
 });
