@@ -138,7 +138,8 @@ const CALL_KEYS: ReadonlySet<string> = new Set("index id type name input functio
 
 /** Vendor keys of a call, which go back with it (rule R-13); `undefined` if it has none. */
 export function extraOf(call: Json): Json | undefined {
-  const extra = Object.entries(call).filter(([key, value]) => !CALL_KEYS.has(key) && value !== null);
+  const extra: [string, unknown][] = [];
+  for (const key in call) if (!CALL_KEYS.has(key) && call[key] !== null) extra.push([key, call[key]]);
   // The endpoint chose the keys: by assignment `__proto__` would become a prototype.
   return extra.length > 0 ? Object.fromEntries(extra) : undefined;
 }
