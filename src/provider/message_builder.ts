@@ -73,8 +73,8 @@ export class MessageBuilder implements MessageSink {
   begin(hasChoice = false, id?: unknown, model?: unknown): void {
     this.#blocks.begin();
     this.#choice ||= hasChoice;
-    if (!this.#info.id) this.#label("id", id);
-    if (!this.#info.model) this.#label("model", model);
+    this.#label("id", id);
+    this.#label("model", model);
   }
 
   text(key: unknown, delta: string): void {
@@ -232,7 +232,7 @@ export class MessageBuilder implements MessageSink {
 
   /** People are shown these: a short, well-formed string; the first one counts. */
   #label(name: "id" | "model", value: unknown): void {
-    if (typeof value === "string" && value !== "") this.#info[name] = value.slice(0, 256).toWellFormed();
+    if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
   }
 
   #endThought(): void {

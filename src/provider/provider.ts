@@ -3,7 +3,7 @@
  * @module
  */
 import type { Conversation } from "../model/conversation.ts";
-import { PawlError } from "../model/error.ts";
+import { isPawlError, PawlError } from "../model/error.ts";
 import type { StreamEvent } from "../model/event.ts";
 import { checkInteger, type Limits, resolveLimits } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
@@ -14,7 +14,7 @@ import { createExchange, type Exchange, type HttpRequest, readAll } from "../wir
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
 import { MessageBuilder } from "./message_builder.ts";
 import { eventsOf, play, type Receiver } from "./receiver.ts";
-import { readReply } from "./reply.ts";
+import { createReader } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
 
 /** What makes a provider. Nothing is read from the environment; unknown keys are ignored. */
@@ -192,18 +192,36 @@ export function createProvider(options: ProviderOptions): Provider {
     return { method: "POST", url: base + path, headers, body: repairEscapes(json) };
   }
 
-  function batches(conversation: Conversation, call: StreamOptions = {}): ReturnType<Provider["batches"]> {
-    return readReply(() => {
-      const connection = exchange(encode(conversation, call), call);
-      const builder = new MessageBuilder({
-        limits,
-        origin: { dialect: dialect.name, model },
-        redact: scrub,
-        splitText: thinkTags === "auto",
-        sent: conversation.messages,
-      });
-      return { connection, builder, decoder: dialect.decoder(builder), limits };
+  async function* batches(
+    conversation: Conversation,
+    call: StreamOptions = {},
+  ): AsyncGenerator<StreamEvent[], Message, undefined> {
+    const connection = exchange(encode(conversation, call), call);
+    const builder = new MessageBuilder({
+      limits,
+      origin: { dialect: dialect.name, model },
+      redact: scrub,
+      splitText: thinkTags === "auto",
+      sent: conversation.messages,
     });
+    const read = createReader({ connection, builder, decoder: dialect.decoder(builder), limits });
+    try {
+      for (let notice; (notice = await connection.send());) yield [{ type: "retry", ...notice }];
+      for (;;) {
+        const message = await read();
+        const events = builder.take();
+        if (events.length > 0) yield events;
+        if (message) return message;
+      }
+    } catch (error) {
+      if (!isPawlError(error)) throw error;
+      const events = builder.take();
+      if (events.length > 0) yield events;
+      error.partial = builder.partial();
+      throw error;
+    } finally {
+      connection.close();
+    }
   }
 
   return {

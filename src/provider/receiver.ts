@@ -126,61 +126,21 @@ export async function play<T>(
  * @param signal Once aborted, nothing more is told.
  * @returns What the generator returns.
  */
-export function eventsOf<E extends AgentEvent, T>(
+export async function* eventsOf<E extends AgentEvent, T>(
   batches: AsyncGenerator<E[], T, undefined>,
   signal?: AbortSignal,
 ): AsyncGenerator<E, T, undefined> {
-  let batch: E[] = [], at = 0;
-
-  function take({ value, done }: IteratorResult<E[], T>): IteratorResult<E, T> {
-    if (!done) {
-      // Somebody may pull again before a pull is answered.
-      batch = at < batch.length ? [...batch.slice(at), ...value] : value;
-      at = 0;
+  try {
+    for (;;) {
+      const { value, done } = await batches.next();
+      if (done) return value;
+      for (const event of value) {
+        yield event;
+        // Aborted while the caller held an event: the rest of its batch must not follow.
+        signal?.throwIfAborted();
+      }
     }
-    return at < batch.length ? { value: batch[at++]!, done: false } : { value: value as T, done: true };
+  } finally {
+    await batches.return(undefined as T);
   }
-
-  function close(): Promise<unknown> {
-    batch = [];
-    at = 0;
-    return batches.return(undefined as T);
-  }
-
-  function next(): Promise<IteratorResult<E, T>> {
-    // Aborted while the caller held an event: the rest of its batch must not follow.
-    if (batch.length > 0 && signal?.aborted) return events.throw(signal.reason);
-    return at < batch.length ? Promise.resolve({ value: batch[at++]!, done: false }) : batches.next().then(take);
-  }
-
-  const events = asGenerator(next, close);
-  return events;
-}
-
-/**
- * Completes a function that pulls to what a generator function returns.
- *
- * @param next Pulls.
- * @param close Ends it; pulls must then say so.
- */
-export function asGenerator<E, T>(
-  next: () => Promise<IteratorResult<E, T>>,
-  close: () => unknown,
-): AsyncGenerator<E, T, undefined> {
-  const generator: AsyncGenerator<E, T, undefined> = {
-    next,
-    async return(value) {
-      await close();
-      return { value: await value, done: true };
-    },
-    async throw(error) {
-      await close();
-      throw error;
-    },
-    async [Symbol.asyncDispose]() {
-      await close();
-    },
-    [Symbol.asyncIterator]: () => generator,
-  };
-  return generator;
 }
