@@ -167,12 +167,16 @@ function decoder(sink: MessageSink): Decoder {
   function say(kind: "text" | "thinking", text: string, field?: string): void {
     if (text === "") return;
     streamed = true;
-    sink[kind](kind, text, field);
+    if (kind === "text") sink.text(kind, text);
+    else sink.thinking(kind, text, field);
   }
 
   function readContent(part: Json): void {
-    const { content, reasoning_details } = part;
-    const field = REASONING_FIELDS.find((name) => textOf(part[name]) !== "");
+    const { content, reasoning_details, reasoning_content, reasoning, reasoning_text, thinking } = part;
+    // To ask for names that are written out costs nothing, a search for them as much as all else.
+    const field = reasoning_content || reasoning || reasoning_text || thinking
+      ? REASONING_FIELDS.find((name) => textOf(part[name]) !== "")
+      : undefined;
     if (field) say("thinking", textOf(part[field]), field);
     if (reasoning_details) {
       for (const record of [reasoning_details].flat().filter(isObject)) {
@@ -203,7 +207,7 @@ function decoder(sink: MessageSink): Decoder {
   }
 
   function readCalls({ tool_calls, function_call }: Json): void {
-    listOf(tool_calls).forEach(readCall);
+    if (tool_calls) listOf(tool_calls).forEach(readCall);
     if (function_call) readCall({ index: 0, function: function_call }, 0);
   }
 
@@ -270,16 +274,19 @@ function decoder(sink: MessageSink): Decoder {
       if (choices.length === 0 && !usage) return undefined;
       sink.begin(choices.length > 0, chunk.id, chunk.model);
       for (const entry of choices) {
-        const choice = objectOf(entry), delta = objectOf(choice.delta), message = objectOf(choice.message);
+        const choice = objectOf(entry), delta = objectOf(choice.delta);
         if (says(choice.error)) sink.fail(choice);
         readContent(delta);
         readCalls(delta);
         // A whole message repeats what was streamed, or stands in place of deltas (quirks O-10, O-11).
-        if (!streamed) {
-          readContent(message);
-          streamed = false;
+        if (choice.message) {
+          const message = objectOf(choice.message);
+          if (!streamed) {
+            readContent(message);
+            streamed = false;
+          }
+          if (byIndex.size === 0) readCalls(message);
         }
-        if (byIndex.size === 0) readCalls(message);
         readStop(sink, choice.finish_reason, plainEnd);
         readUsage(choice.usage);
       }

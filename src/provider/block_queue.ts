@@ -35,7 +35,7 @@ export interface Draft {
   /** Id as the wire gave it; the block's may be another. */
   id: string;
   /** Of a call. */
-  readonly scan?: InputScan;
+  readonly scan: InputScan | undefined;
   /** Arguments came after the call had closed. */
   late: boolean;
 }
@@ -43,56 +43,74 @@ export interface Draft {
 const ID = /^[\x21-\x7e]{1,256}$/;
 
 /** Drafts in order: closed ones, the open one, and those that wait behind it. */
-export class BlockQueue {
-  readonly #limits: Limits;
-  readonly #byKey = new Map<unknown, Draft>();
-  readonly #ids = new Set<string>();
-  /** The first draft that is not closed: all before it are open in the message, so this is also its index. */
-  #at = 0;
-  #started = false;
-
-  /** After a failure, gathering what has arrived must not fail again: then it is infinite. */
-  maxBlocks: number;
+export interface BlockQueue {
   /** All drafts, oldest first. */
-  readonly drafts: Draft[] = [];
-  /** Events not yet handed out. */
-  events: StreamEvent[] = [];
-  /** Content has arrived since the provider last looked. */
-  progressed = false;
-
-  /** @param limits Bounds on number, size and nesting. */
-  constructor(limits: Limits) {
-    this.#limits = limits;
-    this.maxBlocks = limits.maxBlocks;
-  }
-
+  readonly drafts: Draft[];
   /** The newest draft: the only one that its neighbours may join. */
-  get tail(): Draft | undefined {
-    return this.drafts[this.drafts.length - 1];
-  }
-
+  tail(): Draft | undefined;
   /** The newest draft under a key. */
-  find(key: unknown): Draft | undefined {
-    return this.#byKey.get(key);
-  }
-
+  find(key: unknown): Draft | undefined;
   /** The message starts, unless it has. */
-  begin(): void {
-    if (!this.#started) this.events.push({ type: "message_start", role: "assistant" });
-    this.#started = true;
+  begin(): void;
+  /** Begins a block behind all others. */
+  append(key: unknown, block: ReplyBlock): Draft;
+  /** Adds arrived content to a draft: well-formed, and within the caps. */
+  grow(draft: Draft, arrived: string): void;
+  /** Closes a draft as soon as those before it are closed. */
+  end(draft: Draft): void;
+  /** Gives a call the id that arrived, or another one where it is unusable or taken. */
+  identify(block: ToolUseBlock, id: string): void;
+  /**
+   * Opens and closes what can be.
+   *
+   * @param final The message ends: everything opens and closes, or is dropped.
+   */
+  advance(final?: boolean): void;
+  /** After a failure, gathering what has arrived must not fail again. */
+  unbind(): void;
+  /** Adds an event that is about no block. */
+  emit(event: StreamEvent): void;
+  /** Hands out the events since the last call. */
+  take(): StreamEvent[];
+  /** Whether content has arrived since the last call. */
+  takeProgress(): boolean;
+}
+
+/**
+ * Makes an empty queue.
+ *
+ * @param limits Bounds on number, size and nesting.
+ */
+export function createBlockQueue(limits: Limits): BlockQueue {
+  const byKey = new Map<unknown, Draft>();
+  const ids = new Set<string>();
+  const drafts: Draft[] = [];
+  let { maxBlocks } = limits;
+  /** The first draft that is not closed: all before it are open in the message, so this is also its index. */
+  let at = 0;
+  let started = false;
+  let events: StreamEvent[] = [];
+  let progressed = false;
+
+  function tail(): Draft | undefined {
+    return drafts[drafts.length - 1];
   }
 
-  /** Begins a block behind all others. */
-  append(key: unknown, block: ReplyBlock): Draft {
-    const { tail, drafts } = this;
+  function begin(): void {
+    if (!started) events.push({ type: "message_start", role: "assistant" });
+    started = true;
+  }
+
+  function append(key: unknown, block: ReplyBlock): Draft {
+    const last = tail();
     // Blank text that something else follows is dropped.
-    if (waits(tail)) {
+    if (waits(last)) {
       drafts.pop();
-      this.#byKey.delete(tail.key);
+      byKey.delete(last.key);
     }
-    if (drafts.length >= this.maxBlocks) throw exceeded("maxBlocks", this.#limits);
+    if (drafts.length >= maxBlocks) throw exceeded("maxBlocks", limits);
     const { type } = block;
-    const before = this.tail;
+    const before = tail();
     const draft: Draft = {
       key,
       type,
@@ -106,24 +124,24 @@ export class BlockQueue {
       leading: !before || before.scan !== undefined,
       id: "",
       late: false,
-      ...(type === "tool_use" && { scan: new InputScan() }),
+      scan: type === "tool_use" ? new InputScan() : undefined,
     };
-    this.begin();
-    this.progressed = true;
+    begin();
+    progressed = true;
     drafts.push(draft);
-    this.#byKey.set(key, draft);
-    this.advance();
+    byKey.set(key, draft);
+    advance();
     return draft;
   }
 
-  /** Adds arrived content to a draft: well-formed, and within the caps. */
-  grow(draft: Draft, arrived: string): void {
+  function grow(draft: Draft, arrived: string): void {
     const { scan } = draft;
-    const limits = this.#limits;
-    scan?.feed(arrived);
-    if (scan && scan.bytes > limits.maxToolInputBytes) throw exceeded("maxToolInputBytes", limits);
-    if (scan && scan.depth > limits.maxJsonDepth) throw exceeded("maxJsonDepth", limits);
-    this.progressed = true;
+    if (scan) {
+      scan.feed(arrived);
+      if (scan.bytes > limits.maxToolInputBytes) throw exceeded("maxToolInputBytes", limits);
+      if (scan.depth > limits.maxJsonDepth) throw exceeded("maxJsonDepth", limits);
+    }
+    progressed = true;
     let piece = draft.carry + arrived;
     draft.carry = "";
     if (!piece.isWellFormed()) {
@@ -131,70 +149,52 @@ export class BlockQueue {
       draft.carry = piece.slice(whole);
       piece = piece.slice(0, whole).toWellFormed();
     }
-    if (piece !== "") this.#tell(draft, piece);
-    if (draft.index < 0 || scan?.complete) this.advance();
+    if (piece !== "") tell(draft, piece);
+    if (draft.index < 0 || scan?.complete) advance();
   }
 
-  /** Closes a draft as soon as those before it are closed. */
-  end(draft: Draft): void {
-    draft.ended = true;
-    this.advance();
-  }
-
-  /** Gives a call the id that arrived, or another one where it is unusable or taken. */
-  identify(block: ToolUseBlock, id: string): void {
-    for (let n = this.#ids.size; !ID.test(id) || this.#ids.has(id);) id = `call_${++n}`;
-    this.#ids.add(id);
-    block.id = id;
-  }
-
-  /**
-   * Opens and closes what can be.
-   *
-   * @param final The message ends: everything opens and closes, or is dropped.
-   */
-  advance(final = false): void {
-    for (let draft; (draft = this.drafts[this.#at]);) {
+  function advance(final = false): void {
+    for (let draft; (draft = drafts[at]);) {
       const { scan } = draft;
-      const followed = this.#at + (waits(this.tail) ? 2 : 1) < this.drafts.length;
+      const followed = at + (waits(tail()) ? 2 : 1) < drafts.length;
       const over = final || draft.ended || (followed && (!scan || scan.complete));
       // The other half of a surrogate pair never came.
       if (over && draft.carry !== "") {
         draft.carry = "";
-        this.#tell(draft, "\ufffd");
+        tell(draft, "\ufffd");
       }
-      if (draft.index < 0 && !this.#open(draft, over)) {
+      if (draft.index < 0 && !open(draft, over)) {
         // A call may get its name as late as the end.
         if (!over || (scan && !final)) return;
-        this.drafts.splice(this.#at, 1);
+        drafts.splice(at, 1);
         continue;
       }
       if (!over) return;
       judge(draft);
       draft.closed = true;
-      this.#at++;
-      this.events.push({ type: "block_complete", index: draft.index, block: draft.block });
+      at++;
+      events.push({ type: "block_complete", index: draft.index, block: draft.block });
     }
   }
 
-  #tell(draft: Draft, piece: string): void {
+  function tell(draft: Draft, piece: string): void {
     const { block, scan, index } = draft;
     if (scan) (block as ToolUseBlock).input += piece;
     else (block as TextBlock).text += piece;
     if (draft.blank && piece.trim() !== "") draft.blank = false;
     if (draft.closed) draft.late = true;
-    else if (index >= 0) this.events.push({ type: "content_delta", index, delta: piece });
+    else if (index >= 0) events.push({ type: "content_delta", index, delta: piece });
   }
 
   /** Opens a draft if it can be; then everything that waited comes as one delta. */
-  #open(draft: Draft, over: boolean): boolean {
+  function open(draft: Draft, over: boolean): boolean {
     const { block, type } = draft;
     let start = {}, delta = "";
     switch (block.type) {
       case "tool_use":
         delta = block.input;
         if (isNameless(block) || !(over || (block.id !== "" && delta !== ""))) return false;
-        if (block.id === "") this.identify(block, "");
+        if (block.id === "") identify(block, "");
         start = { toolId: block.id, toolName: block.name };
         break;
       case "thinking":
@@ -205,11 +205,48 @@ export class BlockQueue {
         delta = block.text;
         if (delta === "" || waits(draft)) return false;
     }
-    const index = draft.index = this.#at;
-    this.events.push({ type: "block_start", index, blockType: type, ...start });
-    if (delta !== "") this.events.push({ type: "content_delta", index, delta });
+    const index = draft.index = at;
+    events.push({ type: "block_start", index, blockType: type, ...start });
+    if (delta !== "") events.push({ type: "content_delta", index, delta });
     return true;
   }
+
+  function identify(block: ToolUseBlock, id: string): void {
+    for (let n = ids.size; !ID.test(id) || ids.has(id);) id = `call_${++n}`;
+    ids.add(id);
+    block.id = id;
+  }
+
+  return {
+    drafts,
+    tail,
+    find: (key) => byKey.get(key),
+    begin,
+    append,
+    grow,
+    end(draft) {
+      draft.ended = true;
+      advance();
+    },
+    identify,
+    advance,
+    unbind() {
+      maxBlocks = Infinity;
+    },
+    emit(event) {
+      events.push(event);
+    },
+    take() {
+      const told = events;
+      if (told.length > 0) events = [];
+      return told;
+    },
+    takeProgress() {
+      const has = progressed;
+      progressed = false;
+      return has;
+    },
+  };
 }
 
 /** Brings a block to the form that a message holds. */

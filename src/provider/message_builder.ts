@@ -8,7 +8,7 @@ import type { CompletionInfo, StreamEvent } from "../model/event.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import { ReasoningSplitter } from "../text/reasoning.ts";
-import { BlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
+import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
 import { isDeeper } from "./tool_input.ts";
@@ -27,238 +27,226 @@ export interface BuilderOptions {
 }
 
 /** The {@linkcode MessageSink} of the provider. */
-export class MessageBuilder implements MessageSink {
-  readonly #options: BuilderOptions;
-  readonly #blocks: BlockQueue;
-  readonly #splitter: ReasoningSplitter | undefined;
-  /** Key of the text that the splitter is in. */
-  #textKey: unknown;
-  #choice = false;
-  #stop: StopReason | undefined;
-  readonly #info: Omit<CompletionInfo, "stopReason"> = {};
-
-  /** @param options Limits, origin and switches of the provider. */
-  constructor(options: BuilderOptions) {
-    this.#options = options;
-    this.#blocks = new BlockQueue(options.limits);
-    if (options.splitText) {
-      this.#splitter = new ReasoningSplitter({
-        text: (piece) => this.#add("text", this.#textKey, piece, false),
-        thinking: (piece) => this.#add("thinking", this.#textKey, piece, true),
-        endThinking: () => this.#endThought(),
-        retract: () => this.#retract(),
-      });
-    }
-  }
-
-  /** A finish word has come: a broken connection no longer harms. */
-  get stopped(): boolean {
-    return this.#stop !== undefined;
-  }
-
+export interface MessageBuilder extends MessageSink {
   /** Hands out the events since the last call. */
-  take(): StreamEvent[] {
-    const { events } = this.#blocks;
-    if (events.length > 0) this.#blocks.events = [];
-    return events;
-  }
-
+  take(): StreamEvent[];
   /** Whether content has arrived since the last call. */
-  takeProgress(): boolean {
-    const { progressed } = this.#blocks;
-    this.#blocks.progressed = false;
-    return progressed;
-  }
-
-  begin(hasChoice = false, id?: unknown, model?: unknown): void {
-    this.#blocks.begin();
-    this.#choice ||= hasChoice;
-    this.#label("id", id);
-    this.#label("model", model);
-  }
-
-  text(key: unknown, delta: string): void {
-    if (delta === "") return;
-    if (this.#textKey !== key) {
-      this.#settle();
-      this.#textKey = key;
-      // Reasoning that goes on behind text is a block of its own, even where the text was a tag that vanishes.
-      const { tail } = this.#blocks;
-      if (tail?.block.type === "thinking") tail.ended = true;
-    }
-    if (this.#splitter) this.#splitter.push(delta);
-    else this.#add("text", key, delta, false);
-  }
-
-  thinking(key: unknown, delta: string, field?: string): void {
-    if (delta === "") return;
-    this.#settle();
-    this.#textKey = undefined;
-    if (this.#splitter) this.#splitter.native = true;
-    this.#add("thinking", key, delta, false, field);
-  }
-
-  note(key: unknown, field: "signature" | "redacted" | "details", value: unknown): void {
-    if (!value) return;
-    let draft = this.#blocks.find(key);
-    if (draft?.block.type !== "thinking") draft = this.#append(key, { type: "thinking", text: "" });
-    const block = draft.block as ThinkingBlock;
-    if (field === "details") block.details = value;
-    else block[field] = (block[field] ?? "") + (value as string).toWellFormed();
-    this.#blocks.advance();
-  }
-
-  call(key: unknown, about: Parameters<MessageSink["call"]>[1] = {}): void {
-    let draft = this.#blocks.find(key);
-    if (!draft?.scan) draft = this.#append(key, { type: "tool_use", id: "", name: "", input: "" });
-    const block = draft.block as ToolUseBlock;
-    if (about.id && about.id !== draft.id) this.#blocks.identify(block, draft.id = about.id);
-    // Templates leak their channel marks into the name (quirk O-79).
-    if (about.name) block.name = about.name.split("<|", 1)[0]!.toWellFormed();
-    if (about.extra !== undefined) block.extra = about.extra;
-    this.#blocks.advance();
-  }
-
-  input(key: unknown, fragment: string): void {
-    if (fragment === "") return;
-    const draft = this.#blocks.find(key);
-    if (draft?.scan) return this.#blocks.grow(draft, fragment);
-    this.call(key);
-    this.input(key, fragment);
-  }
-
-  inputComplete(key: unknown): boolean {
-    return this.#blocks.find(key)?.scan?.complete ?? false;
-  }
-
-  opaque(key: unknown, value: unknown): void {
-    this.#append(key, { type: "opaque", value });
-  }
-
-  end(key: unknown): void {
-    if (key === this.#textKey) this.#settle();
-    const draft = this.#blocks.find(key);
-    if (draft) this.#blocks.end(draft);
-  }
-
-  usage(report: Usage): void {
-    for (const [field, tokens] of Object.entries(report)) {
-      // JSON knows numbers beyond all counts, which would end a budget or a sum.
-      if (Number.isSafeInteger(tokens) && tokens >= 0) (this.#info.usage ??= {})[field as keyof Usage] = tokens;
-    }
-  }
-
-  stop(reason: StopReason, raw?: string): void {
-    if (this.stopped && this.#stop !== "end_turn" && reason !== "max_tokens") return;
-    this.#stop = reason;
-    if (raw !== undefined) this.#info.rawStopReason = raw;
-  }
-
-  fail(error: unknown): never {
-    throw reported(error, this.#options.redact);
-  }
-
+  takeProgress(): boolean;
   /**
    * Ends the reply.
    *
    * @param protocolEnd The protocol's own end mark came; otherwise the body ended.
    * @throws {PawlError} The reply is not whole.
    */
-  finish(protocolEnd: boolean): Message {
-    const { drafts } = this.#blocks;
-    if (!this.stopped) {
-      if (!protocolEnd) throw truncated("it ended without its end mark");
-      if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
-      if (!this.#choice && drafts.length === 0) {
-        throw new PawlError("empty_reply", "The endpoint sent an end mark and no reply", { retryable: true });
-      }
-    }
-    this.#settle();
-    this.begin();
-    const word = this.#stop ?? "end_turn";
-    const hasCalls = drafts.some(({ scan }) => scan);
-    const stopReason = hasCalls && word !== "max_tokens" && word !== "refusal" ? "tool_use" : word;
-    for (const draft of drafts) this.#check(draft, stopReason);
-    this.#blocks.advance(true);
-    if (stopReason === "tool_use" && !hasCalls) {
-      violation("it says that tools are called and holds no call", true);
-    }
-    const message = this.#message(drafts);
-    const warnings = warningsOf(message.content, this.#info.usage, this.#options.sent);
-    if (warnings.length > 0) this.#info.warnings = warnings;
-    this.#blocks.events.push({ type: "message_complete", message, stopReason, ...this.#info });
-    return message;
-  }
-
+  finish(protocolEnd: boolean): Message;
   /** What has arrived of a reply that failed; open and waiting blocks as far as they got. */
-  partial(): { message: Message; usage?: Usage } {
-    // Letting go of held text may begin a block.
-    this.#blocks.maxBlocks = Infinity;
-    this.#settle();
-    const drafts = this.#blocks.drafts.filter(({ blank, block }) => !blank && !isNameless(block));
-    for (const draft of drafts) judge(draft);
-    const { usage } = this.#info;
-    return { message: this.#message(drafts), ...(usage && { usage }) };
-  }
+  partial(): { message: Message; usage?: Usage };
+}
 
-  #message(drafts: readonly Draft[]): Message {
-    return { role: "assistant", content: drafts.map(({ block }) => block), origin: this.#options.origin };
-  }
+/**
+ * Makes the builder of one reply.
+ *
+ * @param options Limits, origin and switches of the provider.
+ */
+export function createMessageBuilder({ limits, origin, redact, splitText, sent }: BuilderOptions): MessageBuilder {
+  const blocks = createBlockQueue(limits);
+  const { drafts, tail, find, begin, advance } = blocks;
+  const splitter = splitText
+    ? new ReasoningSplitter({
+      text: (piece) => add("text", textKey, piece, false),
+      thinking: (piece) => add("thinking", textKey, piece, true),
+      endThinking() {
+        const last = tail();
+        if (last?.leaked) blocks.end(last);
+      },
+      retract,
+    })
+    : undefined;
+  const info: Omit<CompletionInfo, "stopReason"> = {};
+  /** Key of the text that the splitter is in. */
+  let textKey: unknown;
+  let isChosen = false;
+  let word: StopReason | undefined;
 
   /** Lets go of what the splitter holds, before anything else may begin. */
-  #settle(): void {
-    this.#splitter?.flush();
+  function settle(): void {
+    splitter?.flush();
   }
 
-  #append(key: unknown, block: ReplyBlock): Draft {
-    this.#settle();
-    return this.#blocks.append(key, block);
+  function append(key: unknown, block: ReplyBlock): Draft {
+    settle();
+    return blocks.append(key, block);
   }
 
   /** Adds to the newest block if it is the same, else begins one. */
-  #add(type: "text" | "thinking", key: unknown, arrived: string, leaked: boolean, field?: string): void {
-    let { tail } = this.#blocks, piece = arrived;
-    if (tail?.block.type !== type || tail.key !== key || tail.ended || tail.leaked !== leaked) {
+  function add(type: "text" | "thinking", key: unknown, arrived: string, leaked: boolean, field?: string): void {
+    let draft = tail(), piece = arrived;
+    if (draft?.block.type !== type || draft.key !== key || draft.ended || draft.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
-      tail = this.#blocks.append(
-        key,
-        { type, text: "", ...(field !== undefined && { field }) } as TextBlock | ThinkingBlock,
-      );
-      tail.leaked = leaked;
+      const block = { type, text: "", ...(field !== undefined && { field }) };
+      draft = blocks.append(key, block as TextBlock | ThinkingBlock);
+      draft.leaked = leaked;
     }
-    this.#blocks.grow(tail, piece);
-  }
-
-  /** People are shown these: a short, well-formed string; the first one counts. */
-  #label(name: "id" | "model", value: unknown): void {
-    if (typeof value === "string" && value !== "") this.#info[name] ??= value.slice(0, 256).toWellFormed();
-  }
-
-  #endThought(): void {
-    const { tail } = this.#blocks;
-    if (tail?.leaked) this.#blocks.end(tail);
+    blocks.grow(draft, piece);
   }
 
   /** A closing tag without opener: the template ate the opener, so the open text was reasoning (rig's third rule). */
-  #retract(): void {
-    const { tail } = this.#blocks;
-    if (tail?.block.type !== "text" || tail.ended || tail.blank) return;
-    tail.block = { type: "thinking", text: tail.block.text };
-    tail.leaked = true;
-    this.#blocks.end(tail);
+  function retract(): void {
+    const draft = tail();
+    if (draft?.block.type !== "text" || draft.ended || draft.blank) return;
+    draft.block = { type: "thinking", text: draft.block.text };
+    draft.leaked = true;
+    blocks.end(draft);
+  }
+
+  /** People are shown these: a short, well-formed string; the first one counts. */
+  function label(name: "id" | "model", value: unknown): void {
+    if (typeof value === "string" && value !== "") info[name] = value.slice(0, 256).toWellFormed();
   }
 
   /** Holds a block against what only the whole reply can tell. */
-  #check(draft: Draft, stopReason: StopReason): void {
+  function check(draft: Draft, stopReason: StopReason): void {
     const { block, late } = draft;
     // Where the output limit cut a call before its name, there is no call.
     if (isNameless(block) && stopReason !== "max_tokens") {
       throw new PawlError("unsupported_tool_call", "Cannot execute a tool call: it names no function");
     }
     if (late) judge(draft);
-    const { limits } = this.#options;
     // Only what the endpoint itself nested can be deep; the block around it is one level more.
     if (isDeeper(block, limits.maxJsonDepth + 1)) throw exceeded("maxJsonDepth", limits);
   }
+
+  function messageOf(whole: readonly Draft[]): Message {
+    return { role: "assistant", content: whole.map(({ block }) => block), origin };
+  }
+
+  const builder: MessageBuilder = {
+    take: blocks.take,
+    takeProgress: blocks.takeProgress,
+
+    /** A broken connection no longer harms. */
+    get stopped() {
+      return word !== undefined;
+    },
+
+    begin(hasChoice = false, id, model) {
+      begin();
+      isChosen ||= hasChoice;
+      if (!info.id) label("id", id);
+      if (!info.model) label("model", model);
+    },
+
+    text(key, delta) {
+      if (delta === "") return;
+      if (textKey !== key) {
+        settle();
+        textKey = key;
+        // Reasoning that goes on behind text is a block of its own, even where the text was a tag that vanishes.
+        const last = tail();
+        if (last?.block.type === "thinking") last.ended = true;
+      }
+      if (splitter) splitter.push(delta);
+      else add("text", key, delta, false);
+    },
+
+    thinking(key, delta, field) {
+      if (delta === "") return;
+      settle();
+      textKey = undefined;
+      if (splitter) splitter.native = true;
+      add("thinking", key, delta, false, field);
+    },
+
+    note(key: unknown, field: "signature" | "redacted" | "details", value: unknown) {
+      if (!value) return;
+      let draft = find(key);
+      if (draft?.block.type !== "thinking") draft = append(key, { type: "thinking", text: "" });
+      const block = draft.block as ThinkingBlock;
+      if (field === "details") block.details = value;
+      else block[field] = (block[field] ?? "") + (value as string).toWellFormed();
+      advance();
+    },
+
+    call(key, about = {}) {
+      let draft = find(key);
+      if (!draft?.scan) draft = append(key, { type: "tool_use", id: "", name: "", input: "" });
+      const block = draft.block as ToolUseBlock;
+      if (about.id && about.id !== draft.id) blocks.identify(block, draft.id = about.id);
+      // Templates leak their channel marks into the name (quirk O-79).
+      if (about.name) block.name = about.name.split("<|", 1)[0]!.toWellFormed();
+      if (about.extra !== undefined) block.extra = about.extra;
+      advance();
+    },
+
+    input(key, fragment) {
+      if (fragment === "") return;
+      if (!find(key)?.scan) builder.call(key);
+      blocks.grow(find(key)!, fragment);
+    },
+
+    inputComplete: (key) => find(key)?.scan?.complete ?? false,
+
+    opaque(key, value) {
+      append(key, { type: "opaque", value });
+    },
+
+    end(key) {
+      if (key === textKey) settle();
+      const draft = find(key);
+      if (draft) blocks.end(draft);
+    },
+
+    usage(report) {
+      for (const [field, tokens] of Object.entries(report)) {
+        // JSON knows numbers beyond all counts, which would end a budget or a sum.
+        if (Number.isSafeInteger(tokens) && tokens >= 0) (info.usage ??= {})[field as keyof Usage] = tokens;
+      }
+    },
+
+    stop(reason, raw) {
+      if (word && word !== "end_turn" && reason !== "max_tokens") return;
+      word = reason;
+      if (raw !== undefined) info.rawStopReason = raw;
+    },
+
+    fail(error) {
+      throw reported(error, redact);
+    },
+
+    finish(protocolEnd) {
+      if (!word) {
+        if (!protocolEnd) throw truncated("it ended without its end mark");
+        if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
+        if (!isChosen && drafts.length === 0) {
+          throw new PawlError("empty_reply", "The endpoint sent an end mark and no reply", { retryable: true });
+        }
+      }
+      settle();
+      begin();
+      const hasCalls = drafts.some(({ scan }) => scan);
+      const stopReason = hasCalls && word !== "max_tokens" && word !== "refusal" ? "tool_use" : word ?? "end_turn";
+      for (const draft of drafts) check(draft, stopReason);
+      advance(true);
+      if (stopReason === "tool_use" && !hasCalls) {
+        violation("it says that tools are called and holds no call", true);
+      }
+      const message = messageOf(drafts);
+      const warnings = warningsOf(message.content, info.usage, sent);
+      if (warnings.length > 0) info.warnings = warnings;
+      blocks.emit({ type: "message_complete", message, stopReason, ...info });
+      return message;
+    },
+
+    partial() {
+      // Letting go of held text may begin a block.
+      blocks.unbind();
+      settle();
+      const whole = drafts.filter(({ blank, block }) => !blank && !isNameless(block));
+      whole.forEach(judge);
+      const { usage } = info;
+      return { message: messageOf(whole), ...(usage && { usage }) };
+    },
+  };
+  return builder;
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import type { Conversation } from "../model/conversation.ts";
-import { isPawlError, PawlError } from "../model/error.ts";
+import { PawlError } from "../model/error.ts";
 import type { StreamEvent } from "../model/event.ts";
 import { checkInteger, type Limits, resolveLimits } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
@@ -12,9 +12,9 @@ import { createRedactor } from "../text/redact.ts";
 import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
 import { createExchange, type Exchange, type HttpRequest, readAll } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
-import { MessageBuilder } from "./message_builder.ts";
+import { createMessageBuilder } from "./message_builder.ts";
 import { eventsOf, play, type Receiver } from "./receiver.ts";
-import { createReader } from "./reply.ts";
+import { type Batches, readReply } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
 
 /** What makes a provider. Nothing is read from the environment; unknown keys are ignored. */
@@ -102,8 +102,11 @@ export interface Provider {
    * @throws {TypeError | RangeError} At the first pull, before anything is sent: the dialect cannot express the request.
    */
   stream(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent, Message, undefined>;
-  /** The same events, grouped as they arrived: what everything else is made of. A group is never empty. */
-  batches(conversation: Conversation, options?: StreamOptions): AsyncGenerator<StreamEvent[], Message, undefined>;
+  /** The same events, grouped as they arrived: what everything else is made of. A group is never empty; pulls must not overlap. */
+  batches(
+    conversation: Conversation,
+    options?: StreamOptions,
+  ): AsyncIterableIterator<StreamEvent[], Message, undefined>;
   /** The same as callbacks (awl's call). Resolves to the completed message. */
   streamStep(conversation: Conversation, receiver: Receiver, options?: StreamOptions): Promise<Message>;
   /** The request that {@linkcode Provider.stream} would send. */
@@ -192,36 +195,18 @@ export function createProvider(options: ProviderOptions): Provider {
     return { method: "POST", url: base + path, headers, body: repairEscapes(json) };
   }
 
-  async function* batches(
-    conversation: Conversation,
-    call: StreamOptions = {},
-  ): AsyncGenerator<StreamEvent[], Message, undefined> {
-    const connection = exchange(encode(conversation, call), call);
-    const builder = new MessageBuilder({
-      limits,
-      origin: { dialect: dialect.name, model },
-      redact: scrub,
-      splitText: thinkTags === "auto",
-      sent: conversation.messages,
+  function batches(conversation: Conversation, call: StreamOptions = {}): Batches {
+    return readReply(() => {
+      const connection = exchange(encode(conversation, call), call);
+      const builder = createMessageBuilder({
+        limits,
+        origin: { dialect: dialect.name, model },
+        redact: scrub,
+        splitText: thinkTags === "auto",
+        sent: conversation.messages,
+      });
+      return { connection, builder, decoder: dialect.decoder(builder), limits };
     });
-    const read = createReader({ connection, builder, decoder: dialect.decoder(builder), limits });
-    try {
-      for (let notice; (notice = await connection.send());) yield [{ type: "retry", ...notice }];
-      for (;;) {
-        const message = await read();
-        const events = builder.take();
-        if (events.length > 0) yield events;
-        if (message) return message;
-      }
-    } catch (error) {
-      if (!isPawlError(error)) throw error;
-      const events = builder.take();
-      if (events.length > 0) yield events;
-      error.partial = builder.partial();
-      throw error;
-    } finally {
-      connection.close();
-    }
   }
 
   return {

@@ -58,12 +58,8 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       return false;
     },
     take(value) {
-      for (const part of [value, (value as Json | null)?.data]) {
-        const report = Array.isArray(part) ? part[0] : part;
-        if (says(report?.error)) sink.fail(part);
-        const isEnd = isObject(part) ? decoder.take(part) : undefined;
-        if (isEnd !== undefined) return isEnd;
-      }
+      const isEnd = takePart(value) ?? takePart((value as Json | null)?.data);
+      if (isEnd !== undefined) return isEnd;
       // What says nothing may be ignored, unless it belongs to another protocol (quirk A-34) or reports an error (quirk O-85).
       const said = objectOf(value || wrongType());
       if (says(said.choices) || /^(message(_start)?$|response)/.test(textOf(said.type))) {
@@ -75,6 +71,11 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       return undefined;
     },
   };
+  function takePart(part: unknown): boolean | undefined {
+    const report = Array.isArray(part) ? part[0] : part;
+    if (says(report?.error)) sink.fail(part);
+    return isObject(part) ? decoder.take(part) : undefined;
+  }
   function take(value: unknown): boolean {
     const isEnd = reader.take(value);
     if (isEnd === undefined) sink.begin();

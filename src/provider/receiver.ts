@@ -94,7 +94,7 @@ export async function race<T>(work: T | PromiseLike<T>, signal: AbortSignal | un
  * @returns What the generator returns.
  */
 export async function play<T>(
-  batches: AsyncGenerator<AgentEvent[], T, undefined>,
+  batches: AsyncIterator<AgentEvent[], T, undefined>,
   receiver: Receiver,
   signal?: AbortSignal,
 ): Promise<T> {
@@ -113,7 +113,7 @@ export async function play<T>(
       }
     }
   } catch (error) {
-    await batches.return(undefined as T);
+    await batches.return?.();
     if (!delivering || error === signal?.reason) await receiver.onError?.(error);
     throw error;
   }
@@ -127,7 +127,7 @@ export async function play<T>(
  * @returns What the generator returns.
  */
 export async function* eventsOf<E extends AgentEvent, T>(
-  batches: AsyncGenerator<E[], T, undefined>,
+  batches: AsyncIterator<E[], T, undefined>,
   signal?: AbortSignal,
 ): AsyncGenerator<E, T, undefined> {
   try {
@@ -141,6 +141,6 @@ export async function* eventsOf<E extends AgentEvent, T>(
       }
     }
   } finally {
-    await batches.return(undefined as T);
+    await batches.return?.();
   }
 }

@@ -3,9 +3,10 @@
  * @module
  */
 import { isPawlError } from "../model/error.ts";
-import type { Limits } from "../model/limits.ts";
+import type { StreamEvent } from "../model/event.ts";
+import { exceeded, type Limits } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
-import { type Exchange, readAll } from "../wire/http.ts";
+import type { Exchange } from "../wire/http.ts";
 import { type SseEvent, SseParser } from "../wire/sse.ts";
 import type { Decoder } from "./dialect.ts";
 import { truncated, violation } from "./failure.ts";
@@ -17,7 +18,7 @@ const OPENING_BRACE = 123;
 
 /** What a reply is read with. */
 export interface ReplyParts {
-  /** Sent, with a 2xx head. */
+  /** Not sent yet. */
   connection: Exchange;
   /** Told what the decoder reads. */
   builder: MessageBuilder;
@@ -26,15 +27,73 @@ export interface ReplyParts {
   limits: Limits;
 }
 
+/** Batches of events, each of what arrived together and none empty; at the end the message. Pulls must not overlap. */
+export type Batches = AsyncIterableIterator<StreamEvent[], Message, undefined>;
+
 /**
- * Makes the function that reads on: it takes in what arrives next, and gives the message once the reply is finished.
+ * Sends a request and reads the reply. It is no generator function, which would cost each chunk of the network three times as much.
  *
- * @param parts The connection and who is told of it.
+ * @param begin Makes what it is read with, at the first pull.
  */
-export function createReader({ connection, builder, decoder, limits }: ReplyParts): () => Promise<Message | undefined> {
+export function readReply(begin: () => ReplyParts): Batches {
+  let parts: ReplyParts | undefined;
+  let take: ReturnType<typeof createTake> | undefined;
+  let message: Message | undefined;
+  /** Is thrown once what arrived before it has been told. */
+  let failure: { error: unknown } | undefined;
+
+  const batches: Batches = {
+    [Symbol.asyncIterator]: () => batches,
+    async next() {
+      let value: StreamEvent[] = [];
+      try {
+        const { connection, builder } = parts ??= begin();
+        if (!take) {
+          const notice = await connection.send();
+          if (notice) return { value: [{ type: "retry", ...notice }], done: false };
+          take = createTake(parts);
+        }
+        while (!message && !failure && value.length === 0) {
+          let text: string | undefined;
+          try {
+            text = connection.take(await connection.next());
+          } catch (error) {
+            const reason = connection.failure(error);
+            // A connection that breaks once the reply is complete has ended it (quirks O-31, A-28).
+            if (!builder.stopped || !(isPawlError(reason, "truncated") || isPawlError(reason, "timeout"))) throw reason;
+          }
+          message = take(text);
+          value = builder.take();
+        }
+      } catch (error) {
+        failure = { error };
+        if (parts && isPawlError(error)) {
+          value = parts.builder.take();
+          error.partial = parts.builder.partial();
+        }
+      }
+      if (value.length > 0) return { value, done: false };
+      parts?.connection.close();
+      if (failure) throw failure.error;
+      return { value: message!, done: true };
+    },
+    return() {
+      parts?.connection.close();
+      return Promise.resolve({ value: message!, done: true });
+    },
+  };
+  return batches;
+}
+
+/** Makes the function that takes in what arrives, or `undefined` at the end; it gives the message once the reply is finished. */
+function createTake(
+  { connection, builder, decoder, limits }: ReplyParts,
+): (text: string | undefined) => Message | undefined {
   const parser = new SseParser(limits);
   const reader = createEventReader(builder, decoder);
   let begun = false;
+  /** What has come of a reply in one JSON document. */
+  let document: string | undefined;
 
   function decode({ event, data }: SseEvent): boolean {
     if (data.charCodeAt(0) !== OPENING_BRACE) {
@@ -47,8 +106,7 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
   }
 
   /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
-  async function readDocument(begin: string): Promise<Message> {
-    const text = begin + await readAll(connection, limits.maxJsonBytes - begin.length);
+  function readDocument(text: string): Message {
     const mark = text.lastIndexOf("\ndata:");
     const value = parse(text) ?? parse(text.slice(0, Math.max(mark, 0)));
     const isEnd = value === undefined ? undefined : reader.take(value);
@@ -60,28 +118,28 @@ export function createReader({ connection, builder, decoder, limits }: ReplyPart
     return violation(`it is no event stream${type && ` but "${type}"`}, look at the path of the base URL`);
   }
 
-  return async function read() {
-    let text: string | undefined;
-    try {
-      text = await connection.read();
-    } catch (error) {
-      // A connection that breaks once the reply is complete has ended it (quirks O-31, A-28).
-      if (!builder.stopped || !(isPawlError(error, "truncated") || isPawlError(error, "timeout"))) throw error;
-    }
+  return function take(text) {
     if (text === undefined) {
+      if (document !== undefined) return readDocument(document);
       const isEnd = parser.flush().some(decode);
       if (reader.garbled && !builder.stopped) throw truncated("its last event is cut");
       return builder.finish(isEnd);
     }
     if (!begun) {
       const first = text.trimStart()[0];
-      if (first === "{" || first === "[") return await readDocument(text);
+      if (first === "{" || first === "[") document = "";
       if (first === "<" || first === "\x1f") rejectBody();
       begun = first !== undefined;
+    }
+    if (document !== undefined) {
+      document += text;
+      if (document.length > limits.maxJsonBytes) throw exceeded("maxJsonBytes", limits);
+      return undefined;
     }
     for (const event of parser.feed(text)) {
       if (decode(event)) return builder.finish(true);
     }
     if (builder.takeProgress()) connection.progress();
+    return undefined;
   };
 }

@@ -34,18 +34,17 @@ export class InputScan {
 
   /** Looks at the next fragment. */
   feed(fragment: string): void {
-    for (let i = 0; i < fragment.length; i++) {
+    const { length } = fragment;
+    let inString = this.#inString, escaped = this.#escaped, bytes = length;
+    for (let i = 0; i < length; i++) {
       const c = fragment.charCodeAt(i);
       // A surrogate pair is two units and four bytes.
-      this.bytes += c < 0x80 ? 1 : c < 0x800 || (c & 0xf800) === 0xd800 ? 2 : 3;
-      if (this.#inString) {
-        if (this.#escaped) this.#escaped = false;
-        else if (c === 92) this.#escaped = true;
-        else if (c === 34) this.#inString = false;
-        continue;
-      }
-      if (c === 32 || c === 10 || c === 13 || c === 9) continue;
-      if (c === 123 || c === 91) {
+      if (c > 0x7f) bytes += c < 0x800 || (c & 0xf800) === 0xd800 ? 1 : 2;
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (c === 92) escaped = true;
+        else if (c === 34) inString = false;
+      } else if (c === 123 || c === 91) {
         // A gateway sends `{}` before the real object (quirk O-67): the look starts anew.
         if (this.#depth === 0) {
           this.#state = c === 123 && (this.#state === BLANK || (this.#state === COMPLETE && this.#empty))
@@ -56,12 +55,15 @@ export class InputScan {
         if (++this.#depth > this.depth) this.depth = this.#depth;
       } else if (c === 125 || c === 93) {
         if (this.#depth > 0 && --this.#depth === 0 && this.#state === INSIDE) this.#state = COMPLETE;
-      } else {
+      } else if (c !== 32 && c !== 10 && c !== 13 && c !== 9) {
         if (this.#depth === 0) this.#state = OTHER;
         this.#empty = false;
-        if (c === 34) this.#inString = true;
+        inString = c === 34;
       }
     }
+    this.#inString = inString;
+    this.#escaped = escaped;
+    this.bytes += bytes;
   }
 }
 

@@ -7,7 +7,7 @@ import { createDecode } from "./utf8.ts";
 const BUFFER_BYTES = 16 * 1024;
 
 /** What a stream hands out. */
-interface Chunk {
+export interface Chunk {
   done: boolean;
   value?: unknown;
 }

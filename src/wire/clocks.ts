@@ -37,12 +37,15 @@ const LONGEST_MS = 5_000;
  *
  * @param limits The bounds.
  * @param expired Told which has run out, within a wait or at its end.
+ * @param isReal There is a connection, which keeps the process alive. The first timer is that of a signal then, which does not: Deno takes
+ * as long to load its own as to send a request, and most heads come sooner.
  */
-export function createClocks(limits: Limits, expired: (clock: ClockName) => void): Clocks {
+export function createClocks(limits: Limits, expired: (clock: ClockName) => void, isReal = false): Clocks {
   /** Of all waits so far. */
   let waited = 0;
   /** What had been waited when a clock started anew; those that are not here do not run. */
   let started: Partial<Record<ClockName, number>> = { headersTimeoutMs: 0, totalTimeoutMs: 0 };
+  let first: AbortSignal | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
   let isWaiting = false;
   let last = 0;
@@ -54,14 +57,22 @@ export function createClocks(limits: Limits, expired: (clock: ClockName) => void
     // However late it comes, what has come ends the silence.
     if (heard && "idleTimeoutMs" in started) started.idleTimeoutMs = waited;
     if (!isWaiting || passed <= 0) return;
-    for (const clock of Object.keys(started) as ClockName[]) {
+    for (const key in started) {
+      const clock = key as ClockName;
       if (waited - started[clock]! >= limits[clock]) expired(clock);
     }
   }
 
+  function watch(): void {
+    timer = setInterval(look, TICK_MS);
+  }
+
   return {
     begin() {
-      timer ??= setInterval(look, TICK_MS);
+      if (last === 0) {
+        if (isReal) (first = AbortSignal.timeout(TICK_MS)).addEventListener("abort", watch);
+        else watch();
+      }
       look();
       isWaiting = true;
     },
@@ -76,7 +87,8 @@ export function createClocks(limits: Limits, expired: (clock: ClockName) => void
       started.progressTimeoutMs = waited;
     },
     stop() {
-      clearInterval(timer);
+      first?.removeEventListener("abort", watch);
+      if (timer) clearInterval(timer);
     },
   };
 }

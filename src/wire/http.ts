@@ -5,7 +5,7 @@
 import { isPawlError, PawlError, type PawlErrorCode } from "../model/error.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import { excerpt } from "../text/error_text.ts";
-import { Body } from "./body.ts";
+import { Body, type Chunk } from "./body.ts";
 import { createClocks } from "./clocks.ts";
 import { bodyFailure, connectionFailure, statusFailure, type StatusOptions } from "./failure.ts";
 
@@ -59,14 +59,23 @@ export interface Exchange {
    */
   send(): Promise<RetryNotice | undefined>;
 
+  /** Waits for the next chunk of the body. A rejection is for {@linkcode Exchange.failure}. */
+  next(): Promise<Chunk>;
+
   /**
-   * Reads on. What arrived within the bounds is handed out before an error is thrown.
+   * Takes a chunk. What arrived within the bounds is handed out before an error is thrown.
    *
    * @returns Text without the byte order mark, perhaps empty; `undefined` at the end of the body, which closes the exchange.
-   * @throws {PawlError} `truncated`, `malformed_stream`, `response_too_large`, `timeout`.
-   * @throws The signal's reason.
+   * @throws The failure.
    */
-  read(): Promise<string | undefined>;
+  take(chunk: Chunk): string | undefined;
+
+  /**
+   * Ends the exchange as reading failed.
+   *
+   * @returns What to throw: a `PawlError` that is `truncated`, `malformed_stream`, `response_too_large` or `timeout`, or the signal's reason.
+   */
+  failure(error: unknown): unknown;
 
   /** Content has arrived: the progress clock starts anew. */
   progress(): void;
@@ -87,7 +96,7 @@ const ERROR_BODY_MS = 2_000;
  */
 export function createExchange(request: HttpRequest, options: ExchangeOptions): Exchange {
   const { limits, maxRetries, redact, signal: caller } = options;
-  const clocks = createClocks(limits, (clock) => controller.abort(exceeded(clock, limits)));
+  const clocks = createClocks(limits, (clock) => controller.abort(exceeded(clock, limits)), !options.fetch);
   // Its reason is the first failure: what every wait ends with, and what is thrown from then on.
   const controller = new AbortController();
   const { signal } = controller;
@@ -100,7 +109,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   const failed = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => {
       clocks.stop();
-      clearTimeout(timer);
+      if (timer) clearTimeout(timer);
       caller?.removeEventListener("abort", leave);
       body?.cancel();
       reject(signal.reason);
@@ -142,7 +151,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
     return { attempt, delayMs, code, status };
   }
 
-  const exchange = {
+  const exchange: Exchange & { contentType: string } = {
     limits,
     contentType: "",
     progress: clocks.content,
@@ -183,23 +192,27 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       return undefined;
     },
 
-    async read(): Promise<string | undefined> {
+    next() {
       clocks.begin();
-      try {
-        const { done, value } = await body.next();
-        // A failure gives up the body, and so ends its reads.
-        signal.throwIfAborted();
-        if (done) {
-          exchange.close();
-          return undefined;
-        }
-        const text = body.take(value);
-        clocks.end();
-        if (!(body.left >= 0)) controller.abort(exceeded("maxResponseBytes", limits));
-        return text;
-      } catch (error) {
-        fail(bodyFailure(error, encoding !== ""));
+      return body.next();
+    },
+
+    take({ done, value }) {
+      // A failure gives up the body, and so ends its reads.
+      signal.throwIfAborted();
+      if (done) {
+        exchange.close();
+        return undefined;
       }
+      const text = body.take(value);
+      clocks.end();
+      if (!(body.left >= 0)) controller.abort(exceeded("maxResponseBytes", limits));
+      return text;
+    },
+
+    failure(error) {
+      controller.abort(bodyFailure(error, encoding !== ""));
+      return signal.reason;
     },
   };
   return exchange;
@@ -224,14 +237,29 @@ async function beginning(body: Body): Promise<string> {
  *
  * @param exchange After {@linkcode Exchange.send}.
  * @param maxBytes Bound of what is left, in UTF-16 units.
- * @throws {PawlError} `response_too_large`, naming `limits.maxJsonBytes`, and as {@linkcode Exchange.read}.
+ * @throws {PawlError} `response_too_large`, naming `limits.maxJsonBytes`, and as {@linkcode read}.
  * @throws The signal's reason.
  */
 export async function readAll(exchange: Exchange, maxBytes: number): Promise<string> {
   let text = "";
-  for (let next: string | undefined = ""; next !== undefined; next = await exchange.read()) {
+  for (let next: string | undefined = ""; next !== undefined; next = await read(exchange)) {
     text += next;
     if (text.length > maxBytes) throw exceeded("maxJsonBytes", exchange.limits);
   }
   return text;
+}
+
+/**
+ * Reads on.
+ *
+ * @param exchange After {@linkcode Exchange.send}.
+ * @returns As {@linkcode Exchange.take}.
+ * @throws As {@linkcode Exchange.failure} says.
+ */
+export async function read(exchange: Exchange): Promise<string | undefined> {
+  try {
+    return exchange.take(await exchange.next());
+  } catch (error) {
+    throw exchange.failure(error);
+  }
 }

@@ -68,7 +68,7 @@ export class SseParser {
   #size = 0;
   #data: string | undefined;
   #type = "";
-  readonly #sticky: Pick<SseEvent, "id" | "retry"> = {};
+  #sticky: Pick<SseEvent, "id" | "retry"> | undefined;
 
   /**
    * Starts at the begin of a stream.
@@ -135,15 +135,15 @@ export class SseParser {
   #take(text: string, begin: number, end: number): void {
     this.#size += end + 1 - begin;
     for (const field of FIELDS) {
-      if (!text.startsWith(field, begin)) continue;
+      if (text.charCodeAt(begin) !== field.charCodeAt(0) || !text.startsWith(field, begin)) continue;
       let at = begin + field.length;
       if (at < end && text.charCodeAt(at++) !== COLON) continue;
       if (text.charCodeAt(at) === SPACE) at++;
       const value = text.slice(at, end);
       if (field === "id") {
-        if (!value.includes("\0")) this.#sticky.id = value;
+        if (!value.includes("\0")) (this.#sticky ??= {}).id = value;
       } else if (field === "retry") {
-        if (/^\d+$/.test(value)) this.#sticky.retry = Number(value);
+        if (/^\d+$/.test(value)) (this.#sticky ??= {}).retry = Number(value);
       } else {
         if (field !== "data") this.#type = field === "error" ? field : value;
         if (field !== "event") this.#data = this.#data === undefined ? value : this.#data + "\n" + value;
@@ -154,7 +154,10 @@ export class SseParser {
 
   /** A blank line. */
   #dispatch(events: SseEvent[]): void {
-    if (this.#data !== undefined) events.push({ event: this.#type || "message", data: this.#data, ...this.#sticky });
+    if (this.#data !== undefined) {
+      const event = { event: this.#type || "message", data: this.#data };
+      events.push(this.#sticky ? { ...event, ...this.#sticky } : event);
+    }
     this.#data = undefined;
     this.#type = "";
     this.#size = 0;

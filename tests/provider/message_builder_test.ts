@@ -3,10 +3,10 @@ import { isPawlError, type PawlErrorCode } from "../../src/model/error.ts";
 import type { StreamEvent } from "../../src/model/event.ts";
 import { type Limits, resolveLimits } from "../../src/model/limits.ts";
 import type { ContentBlock, StopReason } from "../../src/model/message.ts";
-import { MessageBuilder } from "../../src/provider/message_builder.ts";
+import { createMessageBuilder, type MessageBuilder } from "../../src/provider/message_builder.ts";
 
 function builder(options: { limits?: Partial<Limits>; splitText?: boolean; sent?: number } = {}): MessageBuilder {
-  return new MessageBuilder({
+  return createMessageBuilder({
     limits: resolveLimits(options.limits),
     origin: { dialect: "toy", model: "m" },
     redact: (text) => text.replaceAll("sk-secret-0123456789", "[redacted]"),

@@ -3,7 +3,7 @@
  * @module
  */
 import { DEFAULT_LIMITS, type MessageCompleteEvent, type StreamEvent } from "@pawl/pawl";
-import { MessageBuilder } from "../../src/provider/message_builder.ts";
+import { createMessageBuilder } from "../../src/provider/message_builder.ts";
 import { createEventReader } from "../../src/provider/read.ts";
 import { SseParser } from "../../src/wire/sse.ts";
 import { checkReply, joinDeltas } from "./grammar.ts";
@@ -18,7 +18,7 @@ export interface Decoded {
 /** Reads a scripted reply that ends well. */
 export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "off" = "auto"): Decoded {
   const { name } = writer.dialect;
-  const builder = new MessageBuilder({
+  const builder = createMessageBuilder({
     limits: { ...DEFAULT_LIMITS },
     origin: { dialect: name, model: "m-1" },
     redact: (text) => text,

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
 import { resolveLimits } from "../../src/model/limits.ts";
 import { type ClockName, type Clocks, createClocks } from "../../src/wire/clocks.ts";
+import { read } from "../../src/wire/http.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { exchangeWith, fetchOf, outcomeOf } from "./exchanges.ts";
 import { CHUNKED, withServer } from "./raw_server.ts";
@@ -251,10 +252,10 @@ Deno.test("Exchange: an abort rejects with the signal's reason, before the head,
       const controller = new AbortController();
       const exchange = exchangeWith(origin, { signal: controller.signal });
       await exchange.send();
-      assertEquals(await exchange.read(), "data: a\n\n");
+      assertEquals(await read(exchange), "data: a\n\n");
       if (isReading) setTimeout(() => controller.abort("now"));
       else controller.abort("now");
-      assertEquals(await reasonOf(exchange.read()), "now");
+      assertEquals(await reasonOf(read(exchange)), "now");
       await left.promise;
       exchange.close();
     });
@@ -282,7 +283,7 @@ Deno.test("Exchange: an abort ends the wait for a real head, and for a body that
   });
   await exchange.send();
   setTimeout(() => controller.abort("now"));
-  assertEquals(await reasonOf(exchange.read()), "now");
+  assertEquals(await reasonOf(read(exchange)), "now");
 });
 
 Deno.test("Exchange: aborted at any turn, it ends with the reason and hands out nothing more", async () => {
@@ -328,6 +329,6 @@ Deno.test("Exchange: leaves no listener on the caller's signal", async () => {
   await unfinished.send();
   assertEquals(listeners.size, 1);
   unfinished.close();
-  await assertRejects(() => unfinished.read());
+  await assertRejects(() => read(unfinished));
   assertEquals(listeners.size, 0);
 });

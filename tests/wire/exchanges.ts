@@ -8,6 +8,7 @@ import {
   type Exchange,
   type ExchangeOptions,
   type HttpRequest,
+  read,
   type RetryNotice,
 } from "../../src/wire/http.ts";
 
@@ -50,7 +51,7 @@ export async function outcomeOf(exchange: Exchange, onText?: (text: string) => u
   const outcome: Outcome = { notices: [], pieces: [], text: "" };
   try {
     for (let notice; (notice = await exchange.send());) outcome.notices.push(notice);
-    for (let text; (text = await exchange.read()) !== undefined;) {
+    for (let text; (text = await read(exchange)) !== undefined;) {
       outcome.pieces.push(text);
       outcome.text += text;
       await onText?.(text);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { isPawlError, PawlError } from "../../src/model/error.ts";
-import { readAll } from "../../src/wire/http.ts";
+import { read, readAll } from "../../src/wire/http.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { exchangeWith, fetchOf, KEY, outcomeOf } from "./exchanges.ts";
 import { CHUNKED, deadPort, OK, withServer } from "./raw_server.ts";
@@ -394,14 +394,14 @@ Deno.test("Exchange.close: may come at any time and again; the server sees the c
   }, async ({ origin }) => {
     const idle = exchangeWith(origin);
     await idle.send();
-    assertEquals(await idle.read(), EVENT);
+    assertEquals(await read(idle), EVENT);
     idle.close();
     idle.close();
 
     const reading = exchangeWith(origin);
     await reading.send();
-    await reading.read();
-    const pending = reading.read();
+    await read(reading);
+    const pending = read(reading);
     reading.close();
     assertEquals((await assertRejects(() => pending) as Error).name, "AbortError");
     await Promise.all(gone.map(({ promise }) => promise));

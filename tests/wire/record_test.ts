@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
 import { createRedactor } from "../../src/text/redact.ts";
+import { read } from "../../src/wire/http.ts";
 import { type RecordedExchange, recordFetch, replayFetch } from "../../src/wire/record.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
 import { exchangeWith, KEY, outcomeOf } from "./exchanges.ts";
@@ -51,7 +52,7 @@ Deno.test("recordFetch: passes everything on as it comes, and records a reply th
   const live = recorder(scriptedFetch([{ chunks: ["data: a\n\n"], end: "stall" }, { end: "stall" }]));
   const exchange = exchangeWith(CHAT, { fetch: live.fetch });
   await exchange.send();
-  assertEquals(await exchange.read(), "data: a\n\n");
+  assertEquals(await read(exchange), "data: a\n\n");
   exchange.close();
   await Promise.resolve();
   const [left] = live.exchanges();
@@ -144,9 +145,9 @@ Deno.test("replayFetch: keeps the pace if asked to, and stops when left", async 
   const started = performance.now();
   const paced = exchangeWith(CHAT, { fetch: replayFetch([exchange], { timing: true }) });
   await paced.send();
-  assertEquals([await paced.read(), await paced.read()], ["a\n", "b\n"]);
+  assertEquals([await read(paced), await read(paced)], ["a\n", "b\n"]);
   assert(performance.now() - started >= 50);
-  const pending = paced.read().catch(() => {});
+  const pending = read(paced).catch(() => {});
   paced.close();
   await pending;
   assertEquals((await outcomeOf(exchangeWith(CHAT, { fetch: replayFetch([exchange]) }))).text, "a\nb\nc\n");
