@@ -12,7 +12,7 @@ import {
   type Subject,
   type TextFunction,
 } from "./corpus.ts";
-import { median, type Pool, type Rounds, type Summary, takeTurns } from "./pool.ts";
+import { median, type Rounds, type Summary, takeTurns, type Workers } from "./pool.ts";
 import { measureStartUp } from "./start_up.ts";
 
 /** A line of what was measured. */
@@ -36,7 +36,7 @@ export interface Gate {
 
 /** One run of the bench. */
 export interface Bench {
-  pool: Pool;
+  pool: Workers;
   /** Small subjects and few rounds: shows that everything works, and no figure that counts. */
   quick: boolean;
   /** Also measure packages from npm. */
