@@ -5,11 +5,12 @@
  *
  * Each contestant is a process of its own; they take turns. CPU time is that of the whole process; ratios are of rounds side
  * by side, so a machine that has other work to do changes them little. A missed gate is shown, and is no failure; a contestant
- * that lost or changed a character is.
+ * that lost or changed a character is, and one of ours that cannot be measured.
  *
  * @module
  */
-import { Pool } from "../tests/bench/pool.ts";
+import { isPeer } from "../tests/bench/peers.ts";
+import { Pool, type Workers } from "../tests/bench/pool.ts";
 import { type Bench, type Gate, type Row, SUITES } from "../tests/bench/suites.ts";
 
 function parseArguments(args: string[]): { quick: boolean; peers: boolean; suites: string[]; json?: string } {
@@ -46,25 +47,41 @@ function gateCells({ gate, bound, figure, unit, met }: Gate): string[] {
   return [gate, `≤ ${bound}${name}`, `${figure.toFixed(digits)}${name}`, met ? "✓" : "✗"];
 }
 
-const { quick, peers, suites, json } = parseArguments(Deno.args);
-const bench: Bench = { pool: new Pool(), quick, peers, rows: [], gates: [], faults: [] };
-try {
-  for (const name of suites) {
-    console.error(`measuring: ${name}`);
-    await SUITES[name]!(bench);
+/** What a test puts in place of processes and terminal. */
+interface Surroundings {
+  pool?: Workers;
+  print?: (text: string) => void;
+  tell?: (text: string) => void;
+}
+
+/** The options, as the words behind the script's name; returns the exit status. */
+export async function bench(args: string[], surroundings: Surroundings = {}): Promise<number> {
+  const { quick, peers, suites, json } = parseArguments(args);
+  const { pool = new Pool(), print = console.log, tell = console.error } = surroundings;
+  const measured: Bench = { pool, quick, peers, rows: [], gates: [], faults: [] };
+  try {
+    for (const name of suites) {
+      tell(`measuring: ${name}`);
+      await SUITES[name]!(measured);
+    }
+  } finally {
+    await pool.close();
   }
-} finally {
-  await bench.pool.close();
+  const { rows, gates, faults } = measured;
+  const missing = [...pool.failed].filter(isPeer);
+  for (const name of pool.failed) if (!isPeer(name)) faults.push(`${name} has failed`);
+  if (rows.length > 0) {
+    print(table(["", "contestant", "CPU ms", "wall ms", "µs CPU each", "peak MB"], rows.map(rowCells)));
+  }
+  print(`\n${table(["gate", "bound", "figure", ""], gates.map(gateCells))}`);
+  for (const name of missing) print(`not measured: ${name}`);
+  for (const fault of faults) print(`wrong: ${fault}`);
+  if (json !== undefined) {
+    const machine = { deno: Deno.version.deno, cores: navigator.hardwareConcurrency, load: Deno.loadavg() };
+    const all = { machine, quick, gates, rows, missing, faults };
+    await Deno.writeTextFile(json, JSON.stringify(all, null, 2) + "\n");
+  }
+  return faults.length > 0 ? 1 : 0;
 }
-const { rows, gates, faults } = bench;
-if (rows.length > 0) {
-  console.log(table(["", "contestant", "CPU ms", "wall ms", "µs CPU each", "peak MB"], rows.map(rowCells)));
-}
-console.log(`\n${table(["gate", "bound", "figure", ""], gates.map(gateCells))}`);
-for (const name of bench.pool.failed) console.log(`not measured: ${name}`);
-for (const fault of faults) console.log(`wrong: ${fault}`);
-if (json !== undefined) {
-  const machine = { deno: Deno.version.deno, cores: navigator.hardwareConcurrency, load: Deno.loadavg() };
-  await Deno.writeTextFile(json, JSON.stringify({ machine, quick, gates, rows, faults }, null, 2) + "\n");
-}
-Deno.exit(faults.length > 0 ? 1 : 0);
+
+if (import.meta.main) Deno.exit(await bench(Deno.args));

@@ -13,7 +13,7 @@ import {
   type Provider,
   type Tool,
 } from "../../mod.ts";
-import type { DialectName } from "./corpus.ts";
+import { type DialectName, fingerprint } from "./corpus.ts";
 
 /** One request. */
 export interface Job {
@@ -31,6 +31,11 @@ export interface Outcome {
   text: string;
   /** Arguments of the call as JSON text, or parsed. */
   input: unknown;
+}
+
+/** What is compared with what was sent. */
+export function fingerprintOf({ thinking, text, input }: Outcome): string {
+  return fingerprint([thinking, text, typeof input === "string" ? input : JSON.stringify(input)]);
 }
 
 /** Sends a request and reads the reply to its end. A limit understands nothing, and returns nothing. */

@@ -107,6 +107,12 @@ export function fingerprint(texts: readonly string[]): string {
   }).join(" ");
 }
 
+/** The fingerprint that all have; where they differ, one that no reply has. */
+export function common(fingerprints: ReadonlyArray<string | undefined>): string | undefined {
+  const [first, ...others] = new Set(fingerprints);
+  return others.length > 0 ? "different replies" : first;
+}
+
 const encoder = new TextEncoder();
 
 /** Pieces of texts that cost a careless search much; each is repeated to the size wanted. */

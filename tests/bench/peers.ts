@@ -122,6 +122,11 @@ async function anthropic(): Promise<Client> {
 /** Loaders of all clients. */
 export const PEERS: Record<string, () => Promise<Client>> = { xsai, langchain, anthropic };
 
+/** Whether a contestant is of others: it may not be there to be measured. */
+export function isPeer(contestant: string): boolean {
+  return Object.hasOwn(PEERS, contestant) || contestant === "eventsource-parser";
+}
+
 /** Parses chunks; returns the number of events and the characters of their data. */
 export type Parse = (chunks: readonly Uint8Array<ArrayBuffer>[]) => { events: number; characters: number };
 

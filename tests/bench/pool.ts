@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { common } from "./corpus.ts";
 import type { Command, Figures } from "./worker.ts";
 
 const HERE = import.meta.dirname;
@@ -106,6 +107,9 @@ export class Pool {
   }
 }
 
+/** What a suite needs of a pool. */
+export type Workers = Pick<Pool, "ask" | "retire" | "close" | "failed">;
+
 /** Figures of several rounds as one: medians, and the highest peak. */
 export interface Summary {
   cpu: number;
@@ -138,7 +142,7 @@ export function summarize(rounds: readonly Figures[]): Summary {
     turn: median(rounds.flatMap(({ turns }) => turns)),
     turns: rounds[0]!.turns.map((_, i) => median(rounds.map(({ turns }) => turns[i]!))),
     rounds: rounds.map(({ cpu }) => cpu),
-    fingerprint: rounds[0]!.fingerprint,
+    fingerprint: common(rounds.map(({ fingerprint }) => fingerprint)),
   };
 }
 
@@ -155,7 +159,7 @@ export interface Rounds {
  * @returns Summaries by contestant; those that failed are missing
  */
 export async function takeTurns(
-  pool: Pool,
+  pool: Pick<Workers, "ask">,
   entries: ReadonlyArray<{ id: string; contestant: string; command: Command }>,
   { warmUp, counted }: Rounds,
 ): Promise<Map<string, Summary>> {

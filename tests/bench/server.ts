@@ -69,7 +69,7 @@ async function* requests(connection: Deno.Conn): AsyncGenerator<string, void, un
 export interface Server {
   /** `http://127.0.0.1:PORT` */
   origin: string;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -81,7 +81,7 @@ export interface Server {
 export function startServer(onRequest: () => void = () => {}): Server {
   const wires = new Map<string, Wire>();
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const open = new Set<Deno.Conn>();
+  const open = new Map<Deno.Conn, Promise<void>>();
 
   async function serve(connection: Deno.TcpConn): Promise<void> {
     connection.setNoDelay(true);
@@ -89,32 +89,35 @@ export function startServer(onRequest: () => void = () => {}): Server {
       onRequest();
       const key = head.split("/", 2)[1]!;
       const { writes, paced } = wires.get(key) ?? wires.set(key, frame(key)).get(key)!;
-      for (const bytes of writes) {
+      for (const [i, bytes] of writes.entries()) {
+        if (paced && i > 0) await new Promise((resolve) => setTimeout(resolve, PACE_MS));
         for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at, at + (1 << 18)));
-        if (paced) await new Promise((resolve) => setTimeout(resolve, PACE_MS));
       }
     }
   }
-  async function accept(): Promise<void> {
-    for await (const connection of listener) {
-      open.add(connection);
-      serve(connection).catch((error) => {
-        // A client may leave at any time, and close() takes the connection away.
-        if (!(error instanceof Deno.errors.BadResource) && error.code !== "ECONNRESET" && error.code !== "EPIPE") {
-          throw error;
-        }
-      }).finally(() => {
-        if (open.delete(connection)) connection.close();
-      });
+  async function serveToItsEnd(connection: Deno.TcpConn): Promise<void> {
+    try {
+      await serve(connection);
+    } catch (error) {
+      // A client may leave at any time, and close() takes the connection away.
+      if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) return;
+      if (!["ECONNRESET", "EPIPE"].includes((error as { code?: string }).code ?? "")) throw error;
+    } finally {
+      if (open.delete(connection)) connection.close();
     }
   }
-  accept();
+  async function accept(): Promise<void> {
+    for await (const connection of listener) open.set(connection, serveToItsEnd(connection));
+  }
+  const accepting = accept();
   return {
     origin: `http://127.0.0.1:${listener.addr.port}`,
-    close() {
+    async close() {
       listener.close();
-      for (const connection of open) connection.close();
+      const serving = [...open.values()];
+      for (const connection of open.keys()) connection.close();
       open.clear();
+      await Promise.all([accepting, ...serving]);
     },
   };
 }
@@ -124,5 +127,5 @@ if (import.meta.main) {
   console.log(server.origin);
   // Whoever started this process ends it by closing the pipe, or by ending itself.
   for await (const _ of Deno.stdin.readable);
-  server.close();
+  await server.close();
 }

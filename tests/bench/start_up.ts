@@ -47,7 +47,7 @@ export async function measureStartUp(key: string, rounds: number): Promise<Added
       }
     }
   } finally {
-    server.close();
+    await server.close();
   }
   const bare = median(times.fetch);
   return { library: median(times.library) - bare, cli: median(times.cli) - bare };

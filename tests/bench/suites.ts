@@ -12,7 +12,7 @@ import {
   type Subject,
   type TextFunction,
 } from "./corpus.ts";
-import { median, type Pool, type Rounds, type Summary, takeTurns } from "./pool.ts";
+import { median, type Rounds, type Summary, takeTurns, type Workers } from "./pool.ts";
 import { measureStartUp } from "./start_up.ts";
 
 /** A line of what was measured. */
@@ -36,7 +36,7 @@ export interface Gate {
 
 /** One run of the bench. */
 export interface Bench {
-  pool: Pool;
+  pool: Workers;
   /** Small subjects and few rounds: shows that everything works, and no figure that counts. */
   quick: boolean;
   /** Also measure packages from npm. */
@@ -171,21 +171,20 @@ async function measureReplies(bench: Bench): Promise<void> {
   }
 }
 
-const STREAMS = 200;
-
 async function measureConcurrent(bench: Bench): Promise<void> {
+  const streams = bench.quick ? 20 : 200;
   for (const framing of ["event", "paced"] as const) {
     const size = bench.quick ? 20 : framing === "event" ? 500 : 250;
     const summaries = await read(bench, {
       subject: { dialect: "openai_chat", kind: "text", size, framing },
       contestants: ["readOnly", "stream"],
       rounds: roundsOf(bench, 5),
-      streams: bench.quick ? 20 : STREAMS,
+      streams,
     });
     const over = ratio(summaries.get("stream"), summaries.get("readOnly"));
     addGate(
       bench,
-      `${STREAMS} streams, ${framing === "event" ? "full speed" : "paced"}: CPU over reading only`,
+      `${streams} streams, ${framing === "event" ? "full speed" : "paced"}: CPU over reading only`,
       over,
       1.8,
     );
@@ -216,13 +215,14 @@ const TEXT_BOUNDS: Record<TextFunction, number> = { decodeJsonObject: 100, strip
 
 async function measureTexts(bench: Bench): Promise<void> {
   const length = bench.quick ? 2 ** 14 : 2 ** 20;
+  const texts = `ten texts of ${length / 1024} KiB`;
   for (const name of ["decodeJsonObject", "stripReasoning"] as const) {
     const entry = { id: name, contestant: name, command: { do: "text", name, length } as const };
     const summary = (await takeTurns(bench.pool, [entry], roundsOf(bench, 5))).get(name);
-    if (summary) bench.rows.push({ what: "ten hostile texts of 1 MiB", contestant: name, summary, count: 10 });
+    if (summary) bench.rows.push({ what: texts, contestant: name, summary, count: 10 });
     addGate(
       bench,
-      `${name}: the worst of ten texts of 1 MiB`,
+      `${name}: the worst of ${texts}`,
       summary && Math.max(...summary.turns),
       TEXT_BOUNDS[name],
       "ms",

@@ -9,8 +9,8 @@
 import process from "node:process";
 import { decodeJsonObject, isPawlError, stripReasoning } from "../../mod.ts";
 import { SseParser } from "../../src/wire/sse.ts";
-import { type Client, CLIENTS, type Job, type Outcome } from "./contestants.ts";
-import { cut, eventsOf, fingerprint, hostileTexts, keyOf, type Subject, type TextFunction } from "./corpus.ts";
+import { type Client, CLIENTS, fingerprintOf, type Job, type Outcome } from "./contestants.ts";
+import { common, cut, eventsOf, hostileTexts, keyOf, type Subject, type TextFunction } from "./corpus.ts";
 import { eventSourceParser, type Parse, PEERS } from "./peers.ts";
 
 /** What a worker is asked to do. */
@@ -77,17 +77,8 @@ async function read({ subject, times, streams }: Command & { do: "read" }): Prom
   const job: Job = { dialect, baseUrl: `${origin}/${keyOf(subject)}`, tool: kind === "tool" || kind === "big" };
   const turn = streams === 1 ? () => run(job) : () => Promise.all(Array.from({ length: streams }, () => run(job)));
   const { last, ...figures } = await measure(Array<typeof turn>(times).fill(turn));
-  return { ...figures, fingerprint: fingerprintOf(last) };
-}
-
-function fingerprintOf(last: unknown): string | undefined {
   const outcomes = [last].flat() as Array<Outcome | undefined>;
-  const [first, ...others] = new Set(outcomes.map((outcome) => {
-    if (!outcome) return undefined;
-    const { thinking, text, input } = outcome;
-    return fingerprint([thinking, text, typeof input === "string" ? input : JSON.stringify(input)]);
-  }));
-  return others.length > 0 ? "streams differ" : first;
+  return { ...figures, fingerprint: common(outcomes.map((outcome) => outcome && fingerprintOf(outcome))) };
 }
 
 /** The product as a parser, fed with bytes like the other. */
