@@ -11,6 +11,9 @@ import { isObject, parse } from "./tool_input.ts";
 /** A JSON object of which nothing else is known. */
 export type Json = Record<string, unknown>;
 
+/** The end mark of OpenAI's protocol. */
+const DONE = "[DONE]";
+
 /** Gives a decoder what arrives. */
 export interface EventReader {
   /** The last event was no JSON: the reply is truncated if nothing follows, and malformed if anything does (quirks S-09, O-89). */
@@ -43,11 +46,13 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
     event(name, data) {
       if (reader.garbled) violation("an event is no JSON");
       if (name === "error") sink.fail(data);
-      const value = parse(data);
+      // The mark is no JSON, and an error that is thrown and caught costs as much as ten events.
+      const value = data === DONE ? undefined : parse(data);
       if (value !== undefined) return take(value);
       for (const line of data.split("\n")) {
-        const text = line.trim(), document = parse(text);
-        if (text === "[DONE]") return decoder.done();
+        const text = line.trim();
+        if (text === DONE) return decoder.done();
+        const document = parse(text);
         if (document !== undefined) {
           if (take(document)) return true;
         } else if (text !== "" && text[0] !== ":") {
