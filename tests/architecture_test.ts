@@ -42,7 +42,7 @@ function findCycle(modules: Module[]): string[] | undefined {
   return undefined;
 }
 
-const LIBRARY = ["mod.ts", "src/wire/sse.ts", "src/testing.ts"];
+const LIBRARY = ["mod.ts", "src/sse.ts", "src/testing.ts"];
 
 for (const entry of LIBRARY) {
   Deno.test(`${entry} reaches only files of the project, and no command line`, async () => {

@@ -2,6 +2,9 @@
  * Callbacks: a switch on top of the events.
  * @module
  */
+import { race } from "../wire/race.ts";
+
+export { race };
 import type { AgentEvent, CompletionInfo, RetryEvent } from "../model/event.ts";
 import type { BlockType, ContentBlock, Message, Role, ToolResultBlock, ToolUseBlock } from "../model/message.ts";
 
@@ -63,25 +66,6 @@ export function deliver(receiver: Receiver, event: AgentEvent): void | Promise<v
       return receiver.onToolResult?.(event.call, event.result);
     case "retry":
       return receiver.onRetry?.(event);
-  }
-}
-
-/**
- * Waits, but not beyond an abort: what never settles is abandoned, and what rejects later is not unhandled.
- *
- * @throws `signal.reason`, once `signal` is aborted.
- */
-export async function race<T>(work: T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
-  let stop!: () => void;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal?.reason);
-  });
-  if (signal?.aborted) stop();
-  signal?.addEventListener("abort", stop);
-  try {
-    return await Promise.race([aborted, work]);
-  } finally {
-    signal?.removeEventListener("abort", stop);
   }
 }
 

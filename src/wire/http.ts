@@ -7,6 +7,7 @@ import { exceeded, type Limits } from "../model/limits.ts";
 import { excerpt } from "../text/error_text.ts";
 import { Body, type Chunk } from "./body.ts";
 import { createClocks } from "./clocks.ts";
+import { race } from "./race.ts";
 import { bodyFailure, connectionFailure, statusFailure, type StatusOptions } from "./failure.ts";
 
 /** A request, final and validated. */
@@ -110,17 +111,12 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   let response: Response;
   let body!: Body;
 
-  const failed = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => {
-      clocks.stop();
-      if (timer) clearTimeout(timer);
-      caller?.removeEventListener("abort", leave);
-      body?.cancel();
-      reject(signal.reason);
-    });
+  signal.addEventListener("abort", () => {
+    clocks.stop();
+    if (timer) clearTimeout(timer);
+    caller?.removeEventListener("abort", leave);
+    body?.cancel();
   });
-  // Not every failure falls into a wait.
-  failed.catch(() => {});
   caller?.addEventListener("abort", leave);
   if (caller?.aborted) leave();
 
@@ -137,7 +133,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   async function until<T>(event: Promise<T>): Promise<T> {
     clocks.begin();
     try {
-      return await Promise.race([event, failed]);
+      return await race(event, signal);
     } finally {
       clocks.end();
       signal.throwIfAborted();

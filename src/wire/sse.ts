@@ -3,17 +3,6 @@
  *
  * Two departures, both from the wild: `flush()` hands out the event that the end of the stream cut (quirk S-09), and a field named
  * `error` makes an error event (quirk O-87), because dropping it turns a failure into an empty success.
- *
- * @example
- * ```ts
- * import { SseParserStream } from "@pawl/pawl/sse";
- * import { assertEquals } from "@std/assert";
- *
- * const { body } = new Response("event: greeting\ndata: Hello\n\n"); // of a fetch
- * const events = body!.pipeThrough(new TextDecoderStream()).pipeThrough(new SseParserStream());
- * assertEquals(await Array.fromAsync(events), [{ event: "greeting", data: "Hello" }]);
- * ```
- *
  * @module
  */
 import { DEFAULT_LIMITS, exceeded } from "../model/limits.ts";
@@ -161,36 +150,5 @@ export class SseParser {
     this.#data = undefined;
     this.#type = "";
     this.#size = 0;
-  }
-}
-
-/**
- * {@linkcode SseParser} as a stream, for text from a `TextDecoderStream`.
- *
- * @example
- * ```ts
- * import { SseParserStream } from "@pawl/pawl/sse";
- * import { assertEquals } from "@std/assert";
- *
- * const events = ReadableStream.from(["data: a\n", "\ndata: b\n\n"]).pipeThrough(new SseParserStream());
- * assertEquals(await Array.fromAsync(events, (event) => event.data), ["a", "b"]);
- * ```
- */
-export class SseParserStream extends TransformStream<string, SseEvent> {
-  /**
-   * Starts at the begin of a stream.
-   *
-   * @param options As of {@linkcode SseParser}.
-   */
-  constructor(options?: SseOptions) {
-    const parser = new SseParser(options);
-    super({
-      transform(chunk, controller) {
-        for (const event of parser.feed(chunk)) controller.enqueue(event);
-      },
-      flush(controller) {
-        for (const event of parser.flush()) controller.enqueue(event);
-      },
-    });
   }
 }

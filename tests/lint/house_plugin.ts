@@ -23,6 +23,7 @@ const FLOORS: Record<string, readonly string[]> = {
 const ENTRIES: Record<string, readonly string[]> = {
   "mod.ts": ["agent", "dialects", "provider", "skills", "wire", "text", "model"],
   "src/testing.ts": ["wire", "text", "model"],
+  "src/sse.ts": ["wire"],
   "cli.ts": ["cli"],
 };
 

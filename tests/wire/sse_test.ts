@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PawlError } from "../../src/model/error.ts";
-import { type SseEvent, SseParser, SseParserStream } from "../../src/wire/sse.ts";
+import { type SseEvent, SseParser } from "../../src/wire/sse.ts";
+import { SseParserStream } from "../../src/wire/sse_stream.ts";
 import cases from "../testdata/wire/sse_wpt.json" with { type: "json" };
 
 interface Case {
