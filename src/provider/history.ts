@@ -73,8 +73,8 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   if (!Number.isFinite(temperature ?? 0)) {
     throw new RangeError(`Cannot use temperature: current value is ${temperature}`);
   }
-  let used = new Set<string>();
-  let substitutes = 0;
+  const used = new Set<string>();
+  let substitutes = 10_000;
 
   function add(role: Role, content: ContentBlock[]): void {
     const last = turns.at(-1);
@@ -86,7 +86,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     const isOurs = origin && origin.dialect === dialect && origin.model === model;
     const kept: ContentBlock[] = [];
     const results: Awaited[] = [];
-    if (!ids) used = new Set();
+    if (!ids) used.clear();
     for (const block of content) {
       switch (block.type) {
         case "tool_result": {
@@ -102,9 +102,9 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
         case "tool_use": {
           let { id } = block;
           // Nine letters and digits please every server.
-          while (used.has(id) || !(ids ?? /./).test(id)) id = `call${10_000 + ++substitutes}`;
+          while (used.has(id) || !(ids ?? /./).test(id)) id = `call${++substitutes}`;
           used.add(id);
-          const name = block.name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
+          const name = block.name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
           // Raw text is what keeps 64-bit integers (R-09); servers would answer 400 ever after to what they cannot parse (R-19).
           const { input, invalid } = block.invalid ? block : normalizeInput(block.input);
           const sent = invalid ? JSON.stringify({ INVALID_JSON: input.slice(0, 1000).toWellFormed() }) : input;
