@@ -3,7 +3,7 @@
  * @module
  */
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
-import type { ContentBlock, Usage } from "../model/message.ts";
+import type { Usage } from "../model/message.ts";
 import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
 import { violation } from "../provider/failure.ts";
 import {
@@ -71,25 +71,43 @@ function encode(request: DialectRequest): EncodedRequest {
   const thinks = answer !== "tool_result" || reply === "thinking" ? budget : undefined;
   // The first and the last turn are the user's, but a reply that paused goes back as it is.
   if (turns[0]?.role !== "user") turns.unshift(filler());
-  const last = turns[turns.length - 1]!;
+  const last = turns.at(-1)!, end = last.content.at(-1)!;
   const paused = last.content.some(({ type }) => type === "opaque");
   if (last.role === "assistant" && !paused) turns.push(filler());
+  // What a reply that paused ends with goes back as it came, but for blank space.
+  if (paused && end.type === "text") end.text = end.text.trimEnd();
   const messages = turns.map(({ role, content }) => {
     let called = false;
-    const sent = content.filter(({ type }) => {
-      // Behind a call reasoning is allowed only while the model still thinks.
-      called ||= !thinks && type === "tool_use";
-      return !called || type !== "thinking";
-    });
-    return { role, content: sent.map(wireBlock) };
+    return {
+      role,
+      content: content.flatMap((block): object => {
+        const { type } = block;
+        switch (type) {
+          case "tool_use":
+            called = true;
+            return { ...block.extra, type, id: block.id, name: block.name, input: exactly(block.input) };
+          case "tool_result":
+            return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError };
+          case "thinking":
+            // Behind a call reasoning is allowed only while the model still thinks.
+            if (called && !thinks) return [];
+            return block.redacted === undefined
+              ? { type, thinking: block.text, signature: block.signature ?? "" }
+              : { type: "redacted_thinking", data: block.redacted };
+          case "image":
+            return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
+          case "opaque":
+            return block.value as object;
+          case "text":
+            return block;
+        }
+      }),
+    };
   });
-  const end = messages.at(-1)!.content.at(-1)!;
   const declared: Json[] | undefined = tools?.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
-  const mark = request.promptCache ? { cache_control: { type: "ephemeral" } } : undefined;
+  const mark = request.promptCache && { cache_control: { type: "ephemeral" } };
   Object.assign(declared?.at(-1) ?? {}, mark);
-  // What a reply that paused ends with goes back as it came, but for blank space.
-  if (!paused) Object.assign(end, mark);
-  else if (end.type === "text") end.text = String(end.text).trimEnd();
+  if (!paused) Object.assign(messages.at(-1)!.content.at(-1)!, mark);
   // JSON leaves out what is undefined.
   return {
     path: "/messages",
@@ -109,26 +127,6 @@ function encode(request: DialectRequest): EncodedRequest {
           : { type: toolChoice === "required" ? "any" : toolChoice }),
     },
   };
-}
-
-function wireBlock(block: ContentBlock): Json {
-  const { type } = block;
-  switch (type) {
-    case "text":
-      return { ...block };
-    case "image":
-      return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
-    case "thinking":
-      return block.redacted === undefined
-        ? { type, thinking: block.text, signature: block.signature ?? "" }
-        : { type: "redacted_thinking", data: block.redacted };
-    case "tool_use":
-      return { ...block.extra, type, id: block.id, name: block.name, input: exactly(block.input) };
-    case "tool_result":
-      return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError };
-    case "opaque":
-      return block.value as Json;
-  }
 }
 
 /** Parses JSON so that it is written as it was read, 64-bit integers included, where the runtime can do that (quirk O-71). */

@@ -69,7 +69,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   const lastSaid = messages.findLastIndex(({ role, content }) =>
     role === "user" && content.some(({ type }) => type !== "tool_result")
   );
-  if (messages.length === 0) throw new TypeError("Cannot send the conversation: it is empty");
+  if (!messages.length) throw new TypeError("Cannot send the conversation: it is empty");
   if (!Number.isFinite(temperature ?? 0)) {
     throw new RangeError(`Cannot use temperature: current value is ${temperature}`);
   }
@@ -91,7 +91,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
       switch (block.type) {
         case "tool_result": {
           const at = awaited.findIndex(({ of }) => of === block.toolUseId);
-          const text = block.content.trim() === "" ? "(no output)" : block.content;
+          const text = block.content.trim() ? block.content : "(no output)";
           // A result without a call is dropped (R-18).
           Object.assign(at < 0 ? {} : awaited.splice(at, 1)[0]!, {
             content: block.isError ? text.replace(/^(error: )?/, "error: ") : text,
@@ -106,7 +106,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
           used.add(id);
           const name = block.name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
           // Raw text is what keeps 64-bit integers (R-09); servers would answer 400 ever after to what they cannot parse (R-19).
-          const { input, invalid } = block.invalid ? block : normalizeInput(block.input);
+          const { input, invalid } = normalizeInput(block.input);
           const sent = invalid ? JSON.stringify({ INVALID_JSON: input.slice(0, 1000).toWellFormed() }) : input;
           names.add(name);
           results.push({
@@ -120,7 +120,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
           break;
         }
         case "text":
-          if (block.text.trim() === "") break;
+          if (!block.text.trim()) break;
           if (role === "system") system.push(block.text);
           else kept.push({ type: "text", text: block.text });
           break;
@@ -134,7 +134,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
         }
       }
     }
-    awaited = [...results, ...awaited];
+    awaited = results.concat(awaited);
     // A turn of reasoning alone is refused by most servers (R-27).
     if (kept.some(({ type }) => type !== "thinking")) add(role, kept);
     if (results.length > 0) add("user", results);
