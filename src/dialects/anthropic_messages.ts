@@ -41,7 +41,7 @@ export const anthropicMessages: Dialect = {
   name: "anthropic_messages",
   defaultBaseUrl: "https://api.anthropic.com",
   modelsPath: "/models",
-  basePath: (path) => path.endsWith("/v1") ? path : `${path}/v1`,
+  basePath: (path) => path.replace(/(\/v1)?$/, "/v1"),
   headers: (key) => ({ "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key }) }),
   encode,
   decoder,
@@ -67,7 +67,7 @@ function encode(request: DialectRequest): EncodedRequest {
     throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
   }
   // A tool loop whose reply did not begin with reasoning must go on without (R-20): it began without, or at another endpoint.
-  const [reply, answer] = turns.slice(-2).map(({ content }) => content[0]?.type);
+  const reply = turns.at(-2)?.content[0]?.type, answer = turns.at(-1)?.content[0]?.type;
   const thinks = answer !== "tool_result" || reply === "thinking" ? budget : undefined;
   // The first and the last turn are the user's (R-29, R-33), but a reply that paused goes back as it is (R-39).
   if (turns[0]?.role !== "user") turns.unshift(filler());

@@ -93,7 +93,7 @@ function encode(request: DialectRequest): EncodedRequest {
           const { field = always ? "reasoning_content" : "" } = block;
           if (REASONING_FIELDS.includes(field)) message[field] = textOf(message[field]) + block.text;
           // All blocks of a reply share its records.
-          message.reasoning_details = block.details ?? message.reasoning_details;
+          message.reasoning_details ??= block.details;
           break;
         }
         case "text":

@@ -77,8 +77,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   let substitutes = 10_000;
 
   function add(role: Role, content: ContentBlock[]): void {
-    const last = turns.at(-1);
-    if (merge && last?.role === role) last.content.push(...content);
+    if (merge && turns.at(-1)?.role === role) turns.at(-1)!.content.push(...content);
     else turns.push({ role, content });
   }
 
@@ -90,7 +89,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     for (const block of content) {
       switch (block.type) {
         case "tool_result": {
-          const at = awaited.findIndex(({ of }) => of === block.toolUseId);
+          const at = awaited.findIndex((result) => result.of === block.toolUseId);
           const text = block.content.trim() ? block.content : "(no output)";
           // A result without a call is dropped.
           Object.assign(at < 0 ? {} : awaited.splice(at, 1)[0]!, {
@@ -137,7 +136,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     awaited = results.concat(awaited);
     // A turn of reasoning alone is refused by most servers.
     if (kept.some(({ type }) => type !== "thinking")) add(role, kept);
-    if (results.length > 0) add("user", results);
+    if (results[0]) add("user", results);
   }
   return { system: system.join("\n\n"), turns, tools: toolsOf(request, names) };
 }
@@ -175,7 +174,7 @@ const BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16384 }
  * @param most The most.
  * @throws {RangeError} It is neither, or out of range.
  */
-export function thinkingBudget(thinking: Thinking, least = 1, most = Infinity): number {
+export function thinkingBudget(thinking: Thinking, least?: number, most?: number): number {
   const budget = BUDGETS[thinking as string] ?? (thinking as { budgetTokens: number }).budgetTokens;
   return checkInteger("thinking.budgetTokens", budget, least, most);
 }

@@ -149,7 +149,7 @@ export function createProvider(options: ProviderOptions): Provider {
   // All but the secrets: what a dialect may see.
   const { apiKey = "", extraHeaders = {}, ...settings } = options;
   const { dialect, model, thinkTags = "auto" } = settings;
-  if (typeof model !== "string" || model.trim() === "") throw new TypeError("Cannot create a provider: model is blank");
+  if (!model?.trim()) throw new TypeError("Cannot use model as it is blank");
   const maxTokens = checkInteger("maxTokens", settings.maxTokens);
   const limits = resolveLimits(settings.limits);
   const maxRetries = checkInteger("maxRetries", settings.maxRetries ?? 2, 0);
@@ -167,10 +167,10 @@ export function createProvider(options: ProviderOptions): Provider {
 
   function exchange(request: HttpRequest, call: StreamOptions): Exchange {
     return createExchange(request, {
+      ...settings,
       limits,
       maxRetries: checkInteger("maxRetries", call.maxRetries ?? maxRetries, 0),
       redact: scrub,
-      fetch: settings.fetch,
       signal: call.signal,
       hint: dialect.hint,
     });

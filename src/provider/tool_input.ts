@@ -107,7 +107,7 @@ export function parseInput(call: ToolUseBlock): Record<string, unknown> {
  * ever after (rule R-21, quirk S-16).
  */
 export function repairEscapes(json: string): string {
-  if (!/\\ud[89a-f]/i.test(json)) return json;
+  if (!/\\ud/i.test(json)) return json;
   // Every escape is matched, so that an escaped backslash never begins one.
   return json.replace(
     /\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)|\\[^]/gi,
