@@ -54,7 +54,7 @@ function filler(): Turn {
 }
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { maxTokens, temperature, thinking, toolChoice } = request;
+  const { model, thinking, toolChoice, maxTokens, temperature } = request;
   const { system, turns, tools } = readHistory(request, {
     dialect: anthropicMessages.name,
     // A signature says itself where reasoning came from; unsigned reasoning is taken only by servers that sign nothing.
@@ -67,8 +67,9 @@ function encode(request: DialectRequest): EncodedRequest {
     throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
   }
   // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
-  const reply = turns.at(-2)?.content[0]?.type, answer = turns.at(-1)?.content[0]?.type;
-  const thinks = answer !== "tool_result" || reply === "thinking" ? budget : undefined;
+  const thinks = turns.at(-1)?.content[0]!.type !== "tool_result" || turns.at(-2)?.content[0]!.type === "thinking"
+    ? budget
+    : undefined;
   // The first and the last turn are the user's, but a reply that paused goes back as it is.
   if (turns[0]?.role !== "user") turns.unshift(filler());
   const last = turns.at(-1)!, end = last.content.at(-1)!;
@@ -112,7 +113,7 @@ function encode(request: DialectRequest): EncodedRequest {
   return {
     path: "/messages",
     body: {
-      model: request.model,
+      model,
       max_tokens: maxTokens,
       system: system ? mark ? [{ type: "text", text: system, ...mark }] : system : undefined,
       messages,

@@ -73,7 +73,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   if (!Number.isFinite(temperature ?? 0)) {
     throw new RangeError(`Cannot use temperature: current value is ${temperature}`);
   }
-  const used = new Set<string>();
+  let used = new Set<string>();
   let substitutes = 10_000;
 
   function add(role: Role, content: ContentBlock[]): void {
@@ -85,7 +85,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     const isOurs = origin && origin.dialect === dialect && origin.model === model;
     const kept: ContentBlock[] = [];
     const results: Awaited[] = [];
-    if (!ids) used.clear();
+    if (!ids) used = new Set();
     for (const block of content) {
       switch (block.type) {
         case "tool_result": {
@@ -133,7 +133,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
         }
       }
     }
-    awaited = results.concat(awaited);
+    awaited = [...results, ...awaited];
     // A turn of reasoning alone is refused by most servers (R-27).
     if (kept.some(({ type }) => type !== "thinking")) add(role, kept);
     if (results[0]) add("user", results);
