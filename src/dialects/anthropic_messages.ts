@@ -64,7 +64,7 @@ function encode(request: DialectRequest): EncodedRequest {
   });
   const budget = thinking && thinkingBudget(thinking, 1024, maxTokens - 1);
   if (budget && ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object")) {
-    throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
+    throw new TypeError("Cannot use thinking as temperature must be 1 and toolChoice auto");
   }
   // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
   const thinks = turns.at(-1)?.content[0]!.type !== "tool_result" || turns.at(-2)?.content[0]!.type === "thinking"

@@ -5,7 +5,7 @@
  */
 import { checkInteger } from "../model/limits.ts";
 import type { ContentBlock, OpaqueBlock, Role, ThinkingBlock, ToolResultBlock } from "../model/message.ts";
-import type { JsonSchema } from "../model/tool.ts";
+import type { JsonSchema, Tool } from "../model/tool.ts";
 import type { DialectRequest, Thinking } from "./dialect.ts";
 import { normalizeInput } from "./tool_input.ts";
 
@@ -142,14 +142,9 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
 }
 
 function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<string>): History["tools"] {
-  if (
-    typeof toolChoice === "object"
-      ? !tools.some(({ name }) => name === toolChoice.name)
-      : ![undefined, "auto", "none", tools[0] && "required"].includes(toolChoice)
-  ) {
-    throw new TypeError(
-      `Cannot use toolChoice as there is no such choice or tool: current value is ${JSON.stringify(toolChoice)}`,
-    );
+  const choices: unknown[] = [undefined, "auto", "none", tools[0] && "required"];
+  if (!choices.includes(toolChoice) && !tools.some(({ name }) => name === (toolChoice as Partial<Tool>).name)) {
+    throw new TypeError(`Cannot use toolChoice as no tool fits it: current value is ${JSON.stringify(toolChoice)}`);
   }
   // Strict servers refuse an object schema without properties (R-26).
   const empty = { type: "object", properties: {} };
