@@ -129,12 +129,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether JSON data nests deeper than `max`; without recursion, which such data could exhaust. */
+/** Whether JSON data nests deeper than `max`; looks no deeper than that itself. */
 export function isDeeper(value: unknown, max: number): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > max) return true;
-    level = level.flatMap((item) => typeof item === "object" && item !== null ? Object.values(item) : []);
-  }
-  return false;
+  if (max < 0) return true;
+  return typeof value === "object" && value !== null && Object.values(value).some((item) => isDeeper(item, max - 1));
 }
