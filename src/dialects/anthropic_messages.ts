@@ -66,13 +66,12 @@ function encode(request: DialectRequest): EncodedRequest {
   if (budget && ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object")) {
     throw new TypeError("Cannot use thinking as temperature must be 1 and toolChoice auto");
   }
-  // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
-  const thinks = turns.at(-1)?.content[0]!.type !== "tool_result" || turns.at(-2)?.content[0]!.type === "thinking"
-    ? budget
-    : undefined;
   // The first and the last turn are the user's, but a reply that paused goes back as it is.
   if (turns[0]?.role !== "user") turns.unshift(filler());
   const last = turns.at(-1)!, end = last.content.at(-1)!;
+  // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
+  const isLoop = last.content[0]?.type === "tool_result", isBare = turns.at(-2)?.content[0]?.type !== "thinking";
+  const thinks = isLoop && isBare ? undefined : budget;
   const paused = last.content.some(({ type }) => type === "opaque");
   if (last.role === "assistant" && !paused) turns.push(filler());
   // What a reply that paused ends with goes back as it came, but for blank space.
@@ -98,7 +97,7 @@ function encode(request: DialectRequest): EncodedRequest {
           case "image":
             return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
           case "opaque":
-            return block.value as object;
+            return [block.value];
           case "text":
             return block;
         }
