@@ -3,7 +3,7 @@
  * @module
  */
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
-import type { ContentBlock, Usage } from "../model/message.ts";
+import type { Usage } from "../model/message.ts";
 import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
 import { violation } from "../provider/failure.ts";
 import {
@@ -41,7 +41,7 @@ export const anthropicMessages: Dialect = {
   name: "anthropic_messages",
   defaultBaseUrl: "https://api.anthropic.com",
   modelsPath: "/models",
-  basePath: (path) => path.endsWith("/v1") ? path : `${path}/v1`,
+  basePath: (path) => path.replace(/(\/v1)?$/, "/v1"),
   headers: (key) => ({ "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key }) }),
   encode,
   decoder,
@@ -54,7 +54,7 @@ function filler(): Turn {
 }
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { maxTokens, temperature, thinking, toolChoice } = request;
+  const { model, thinking, toolChoice, maxTokens, temperature } = request;
   const { system, turns, tools } = readHistory(request, {
     dialect: anthropicMessages.name,
     // A signature says itself where reasoning came from; unsigned reasoning is taken only by servers that sign nothing (R-22).
@@ -64,37 +64,55 @@ function encode(request: DialectRequest): EncodedRequest {
   });
   const budget = thinking && thinkingBudget(thinking, 1024, maxTokens - 1);
   if (budget && ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object")) {
-    throw new TypeError("Cannot use thinking with a temperature other than 1 or a forced toolChoice");
+    throw new TypeError("Cannot use thinking as temperature must be 1 and toolChoice auto");
   }
-  // A tool loop whose reply did not begin with reasoning must go on without (R-20): it began without, or at another endpoint.
-  const [reply, answer] = turns.slice(-2).map(({ content }) => content[0]?.type);
-  const thinks = answer !== "tool_result" || reply === "thinking" ? budget : undefined;
   // The first and the last turn are the user's (R-29, R-33), but a reply that paused goes back as it is (R-39).
   if (turns[0]?.role !== "user") turns.unshift(filler());
-  const last = turns[turns.length - 1]!;
+  const last = turns.at(-1)!, end = last.content.at(-1)!;
+  // A tool loop whose reply did not begin with reasoning must go on without (R-20): it began without, or at another endpoint.
+  const isLoop = last.content[0]?.type === "tool_result", isBare = turns.at(-2)?.content[0]?.type !== "thinking";
+  const thinks = isLoop && isBare ? undefined : budget;
   const paused = last.content.some(({ type }) => type === "opaque");
   if (last.role === "assistant" && !paused) turns.push(filler());
+  // What a reply that paused ends with goes back as it came (R-30), but for blank space (R-33).
+  if (paused && end.type === "text") end.text = end.text.trimEnd();
   const messages = turns.map(({ role, content }) => {
     let called = false;
-    const sent = content.filter(({ type }) => {
-      // Behind a call reasoning is allowed only while the model still thinks.
-      called ||= !thinks && type === "tool_use";
-      return !called || type !== "thinking";
-    });
-    return { role, content: sent.map(wireBlock) };
+    return {
+      role,
+      content: content.flatMap((block): object => {
+        const { type } = block;
+        switch (type) {
+          case "tool_use":
+            called = true;
+            return { ...block.extra, type, id: block.id, name: block.name, input: exactly(block.input) };
+          case "tool_result":
+            return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError };
+          case "thinking":
+            // Behind a call reasoning is allowed only while the model still thinks.
+            if (called && !thinks) return [];
+            return block.redacted === undefined
+              ? { type, thinking: block.text, signature: block.signature ?? "" }
+              : { type: "redacted_thinking", data: block.redacted };
+          case "image":
+            return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
+          case "opaque":
+            return [block.value];
+          case "text":
+            return block;
+        }
+      }),
+    };
   });
-  const end = messages.at(-1)!.content.at(-1)!;
   const declared: Json[] | undefined = tools?.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
-  const mark = request.promptCache ? { cache_control: { type: "ephemeral" } } : undefined;
+  const mark = request.promptCache && { cache_control: { type: "ephemeral" } };
   Object.assign(declared?.at(-1) ?? {}, mark);
-  // What a reply that paused ends with goes back as it came (R-30), but for blank space (R-33).
-  if (!paused) Object.assign(end, mark);
-  else if (end.type === "text") end.text = String(end.text).trimEnd();
+  if (!paused) Object.assign(messages.at(-1)!.content.at(-1)!, mark);
   // JSON leaves out what is undefined.
   return {
     path: "/messages",
     body: {
-      model: request.model,
+      model,
       max_tokens: maxTokens,
       system: system ? mark ? [{ type: "text", text: system, ...mark }] : system : undefined,
       messages,
@@ -109,26 +127,6 @@ function encode(request: DialectRequest): EncodedRequest {
           : { type: toolChoice === "required" ? "any" : toolChoice }),
     },
   };
-}
-
-function wireBlock(block: ContentBlock): Json {
-  const { type } = block;
-  switch (type) {
-    case "text":
-      return { ...block };
-    case "image":
-      return { type, source: { type: "base64", media_type: block.mediaType, data: block.data } };
-    case "thinking":
-      return block.redacted === undefined
-        ? { type, thinking: block.text, signature: block.signature ?? "" }
-        : { type: "redacted_thinking", data: block.redacted };
-    case "tool_use":
-      return { ...block.extra, type, id: block.id, name: block.name, input: exactly(block.input) };
-    case "tool_result":
-      return { type, tool_use_id: block.toolUseId, content: block.content, is_error: block.isError };
-    case "opaque":
-      return block.value as Json;
-  }
 }
 
 /** Parses JSON so that it is written as it was read, 64-bit integers included, where the runtime can do that (quirk O-71). */

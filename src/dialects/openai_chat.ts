@@ -54,31 +54,35 @@ export const openAiChat: Dialect = {
   hint: findHint,
 };
 
+/** A turn as it stands on the wire, with reasoning under the names it came in. */
+interface WireMessage extends Json {
+  tool_calls?: Json[];
+}
+
 function encode(request: DialectRequest): EncodedRequest {
   const { model, thinking, toolChoice, compat } = request;
-  const { emptyContent, maxTokensField = "auto", mergeRoles } = compat, always = compat.echoReasoning === "always";
+  const always = compat.echoReasoning === "always";
   const { system, turns, tools } = readHistory(request, {
     dialect: openAiChat.name,
     keeps: ({ type }, isCurrent) => type === "thinking" && isCurrent,
     // Mistral wants nine letters and digits (rule R-17).
     ids: compat.toolIds === "mistral9" ? /^[a-zA-Z0-9]{9}$/ : undefined,
-    merge: mergeRoles,
+    merge: compat.mergeRoles,
   });
-  const messages: Json[] = system === "" ? [] : [{ role: "system", content: system }];
+  const messages: Json[] = system ? [{ role: "system", content: system }] : [];
 
-  // Results are messages of their own; text is one string, reasoning goes under the names it came in (rules R-06…R-13).
+  // Results are messages of their own; text is one string (rules R-06…R-13).
   for (const { role, content } of turns) {
-    const reasoning: Record<string, string> = {};
-    const calls: Json[] = [];
-    const parts: Json[] = [];
-    let text = "", details: unknown;
+    const message: WireMessage = { role };
+    const parts: object[] = [];
+    let text = "", isText = true;
     for (const block of content) {
       switch (block.type) {
         case "tool_result":
           messages.push({ role: "tool", tool_call_id: block.toolUseId, content: block.content });
           break;
         case "tool_use":
-          calls.push({
+          (message.tool_calls ??= []).push({
             ...block.extra,
             id: block.id,
             type: "function",
@@ -87,37 +91,34 @@ function encode(request: DialectRequest): EncodedRequest {
           break;
         case "thinking": {
           const { field = always ? "reasoning_content" : "" } = block;
-          if (REASONING_FIELDS.includes(field)) reasoning[field] = textOf(reasoning[field]) + block.text;
+          if (REASONING_FIELDS.includes(field)) message[field] = textOf(message[field]) + block.text;
           // All blocks of a reply share its records.
-          details = block.details ?? details;
+          message.reasoning_details ??= block.details;
           break;
         }
         case "text":
           text += (text && role === "user" ? "\n\n" : "") + block.text;
-          parts.push({ ...block });
+          parts.push(block);
           break;
         case "image":
+          isText = false;
           parts.push({ type: "image_url", image_url: { url: `data:${block.mediaType};base64,${block.data}` } });
       }
     }
-    if (parts.length + calls.length === 0) continue;
+    if (!parts[0] && !message.tool_calls) continue;
+    message.content = isText ? text || (compat.emptyContent === "empty" ? "" : null) : parts;
     if (role === "assistant") {
       // Some servers want the field on every turn, if only empty (R-10).
-      if (always && Object.keys(reasoning).length === 0) reasoning.reasoning_content = "";
-    } else if (mergeRoles && messages.at(-1)?.role === "tool") {
+      if (always && !REASONING_FIELDS.some((field) => field in message)) message.reasoning_content = "";
+    } else if (compat.mergeRoles && messages.at(-1)?.role === "tool") {
       // Strict templates know no user turn behind a tool's (R-23).
       messages.push({ role: "assistant", content: "(continue)" });
     }
-    messages.push({
-      role,
-      content: parts.some(({ type }) => type !== "text") ? parts : text || (emptyContent === "empty" ? "" : null),
-      ...reasoning,
-      reasoning_details: details,
-      tool_calls: filled(calls),
-    });
+    messages.push(message);
   }
 
   const budget = thinking && thinkingBudget(thinking);
+  const { maxTokensField = "auto" } = compat;
   const limit = maxTokensField !== "auto"
     ? maxTokensField
     : /(^|\/)\s*(gpt-5|o\d)[^/]*$/i.test(model)

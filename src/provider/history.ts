@@ -5,7 +5,7 @@
  */
 import { checkInteger } from "../model/limits.ts";
 import type { ContentBlock, OpaqueBlock, Role, ThinkingBlock, ToolResultBlock } from "../model/message.ts";
-import type { JsonSchema } from "../model/tool.ts";
+import type { JsonSchema, Tool } from "../model/tool.ts";
 import type { DialectRequest, Thinking } from "./dialect.ts";
 import { normalizeInput } from "./tool_input.ts";
 
@@ -69,16 +69,15 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
   const lastSaid = messages.findLastIndex(({ role, content }) =>
     role === "user" && content.some(({ type }) => type !== "tool_result")
   );
-  if (messages.length === 0) throw new TypeError("Cannot send the conversation: it is empty");
+  if (!messages.length) throw new TypeError("Cannot send the conversation: it is empty");
   if (!Number.isFinite(temperature ?? 0)) {
     throw new RangeError(`Cannot use temperature: current value is ${temperature}`);
   }
   let used = new Set<string>();
-  let substitutes = 0;
+  let substitutes = 10_000;
 
   function add(role: Role, content: ContentBlock[]): void {
-    const last = turns.at(-1);
-    if (merge && last?.role === role) last.content.push(...content);
+    if (merge && turns.at(-1)?.role === role) turns.at(-1)!.content.push(...content);
     else turns.push({ role, content });
   }
 
@@ -90,8 +89,8 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     for (const block of content) {
       switch (block.type) {
         case "tool_result": {
-          const at = awaited.findIndex(({ of }) => of === block.toolUseId);
-          const text = block.content.trim() === "" ? "(no output)" : block.content;
+          const at = awaited.findIndex((result) => result.of === block.toolUseId);
+          const text = block.content.trim() ? block.content : "(no output)";
           // A result without a call is dropped (R-18).
           Object.assign(at < 0 ? {} : awaited.splice(at, 1)[0]!, {
             content: block.isError ? text.replace(/^(error: )?/, "error: ") : text,
@@ -102,11 +101,11 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
         case "tool_use": {
           let { id } = block;
           // Nine letters and digits please every server.
-          while (used.has(id) || !(ids ?? /./).test(id)) id = `call${10_000 + ++substitutes}`;
+          while (used.has(id) || !(ids ?? /./).test(id)) id = `call${++substitutes}`;
           used.add(id);
-          const name = block.name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "_";
+          const name = block.name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
           // Raw text is what keeps 64-bit integers (R-09); servers would answer 400 ever after to what they cannot parse (R-19).
-          const { input, invalid } = block.invalid ? block : normalizeInput(block.input);
+          const { input, invalid } = normalizeInput(block.input);
           const sent = invalid ? JSON.stringify({ INVALID_JSON: input.slice(0, 1000).toWellFormed() }) : input;
           names.add(name);
           results.push({
@@ -120,7 +119,7 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
           break;
         }
         case "text":
-          if (block.text.trim() === "") break;
+          if (!block.text.trim()) break;
           if (role === "system") system.push(block.text);
           else kept.push({ type: "text", text: block.text });
           break;
@@ -137,20 +136,15 @@ export function readHistory(request: DialectRequest, { dialect, keeps, ids, merg
     awaited = [...results, ...awaited];
     // A turn of reasoning alone is refused by most servers (R-27).
     if (kept.some(({ type }) => type !== "thinking")) add(role, kept);
-    if (results.length > 0) add("user", results);
+    if (results[0]) add("user", results);
   }
   return { system: system.join("\n\n"), turns, tools: toolsOf(request, names) };
 }
 
 function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<string>): History["tools"] {
-  if (
-    typeof toolChoice === "object"
-      ? !tools.some(({ name }) => name === toolChoice.name)
-      : ![undefined, "auto", "none", tools[0] && "required"].includes(toolChoice)
-  ) {
-    throw new TypeError(
-      `Cannot use toolChoice as there is no such choice or tool: current value is ${JSON.stringify(toolChoice)}`,
-    );
+  const choices: unknown[] = [undefined, "auto", "none", tools[0] && "required"];
+  if (!choices.includes(toolChoice) && !tools.some(({ name }) => name === (toolChoice as Partial<Tool>).name)) {
+    throw new TypeError(`Cannot use toolChoice as no tool fits it: current value is ${JSON.stringify(toolChoice)}`);
   }
   // Strict servers refuse an object schema without properties (R-26).
   const empty = { type: "object", properties: {} };
@@ -175,7 +169,7 @@ const BUDGETS: Record<string, number> = { low: 1024, medium: 4096, high: 16384 }
  * @param most The most.
  * @throws {RangeError} It is neither, or out of range.
  */
-export function thinkingBudget(thinking: Thinking, least = 1, most = Infinity): number {
+export function thinkingBudget(thinking: Thinking, least?: number, most?: number): number {
   const budget = BUDGETS[thinking as string] ?? (thinking as { budgetTokens: number }).budgetTokens;
   return checkInteger("thinking.budgetTokens", budget, least, most);
 }

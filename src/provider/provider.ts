@@ -3,7 +3,6 @@
  * @module
  */
 import type { Conversation } from "../model/conversation.ts";
-import { PawlError } from "../model/error.ts";
 import type { StreamEvent } from "../model/event.ts";
 import { checkInteger, type Limits, resolveLimits } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
@@ -12,7 +11,9 @@ import { createRedactor } from "../text/redact.ts";
 import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
 import { createExchange, type Exchange, type HttpRequest, readAll } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
+import { violation } from "./failure.ts";
 import { createMessageBuilder } from "./message_builder.ts";
+import { type Json, textOf } from "./read.ts";
 import { eventsOf, play, type Receiver } from "./receiver.ts";
 import { type Batches, readReply } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
@@ -147,52 +148,54 @@ export interface Provider {
  * ```
  */
 export function createProvider(options: ProviderOptions): Provider {
-  const { dialect, model, extraHeaders = {}, thinkTags = "auto" } = options;
-  if (typeof model !== "string" || model.trim() === "") throw new TypeError("Cannot create a provider: model is blank");
-  const maxTokens = checkInteger("maxTokens", options.maxTokens);
-  const limits = resolveLimits(options.limits);
-  const maxRetries = checkInteger("maxRetries", options.maxRetries ?? 2, 0);
-  const base = resolveBaseUrl(options.baseUrl ?? dialect.defaultBaseUrl ?? "", dialect.basePath);
-  const key = options.apiKey ? checkKey(options.apiKey) : undefined;
+  // All but the secrets: what a dialect may see.
+  const { apiKey = "", extraHeaders = {}, ...settings } = options;
+  const { dialect, model, thinkTags = "auto" } = settings;
+  if (!model?.trim()) throw new TypeError("Cannot use model as it is blank");
+  const maxTokens = checkInteger("maxTokens", settings.maxTokens);
+  const limits = resolveLimits(settings.limits);
+  const maxRetries = checkInteger("maxRetries", settings.maxRetries ?? 2, 0);
+  const base = resolveBaseUrl(settings.baseUrl ?? dialect.defaultBaseUrl ?? "", dialect.basePath);
+  if (apiKey) checkKey(apiKey);
   const headers = mergeHeaders({
     accept: "text/event-stream",
     // A bare `identity` switches the decoding off in Deno, and gzip then arrives as text (quirk H-14).
     "accept-encoding": "identity;q=1, *;q=0",
     "content-type": "application/json",
-    "user-agent": options.userAgent ?? USER_AGENT,
-    ...dialect.headers(key),
+    "user-agent": settings.userAgent ?? USER_AGENT,
+    ...dialect.headers(apiKey || undefined),
   }, extraHeaders);
-  const scrub = createRedactor([key ?? "", ...Object.values(extraHeaders)]);
+  const scrub = createRedactor([apiKey, ...Object.values(extraHeaders)]);
 
   function exchange(request: HttpRequest, call: StreamOptions): Exchange {
     return createExchange(request, {
+      ...settings,
       limits,
       maxRetries: checkInteger("maxRetries", call.maxRetries ?? maxRetries, 0),
       redact: scrub,
-      fetch: options.fetch,
       signal: call.signal,
       hint: dialect.hint,
     });
   }
 
   function encode(conversation: Conversation, call: StreamOptions = {}): ProviderRequest {
-    const { tools = [], toolChoice } = call;
-    const { stop, thinking, promptCache, compat = {}, extraBody } = options;
+    const { tools = [] } = call;
     validateTools(tools);
     const { path, body } = dialect.encode({
+      ...settings,
       conversation,
-      model,
       maxTokens: checkInteger("maxTokens", call.maxTokens ?? maxTokens),
-      temperature: call.temperature ?? options.temperature,
-      stop,
-      thinking,
-      promptCache,
+      temperature: call.temperature ?? settings.temperature,
       tools,
-      toolChoice,
-      compat,
+      toolChoice: call.toolChoice,
+      compat: settings.compat ?? {},
     });
-    const json = JSON.stringify({ ...body, ...extraBody });
-    return { method: "POST", url: base + path, headers, body: repairEscapes(json) };
+    return {
+      method: "POST",
+      url: base + path,
+      headers,
+      body: repairEscapes(JSON.stringify({ ...body, ...settings.extraBody })),
+    };
   }
 
   function batches(conversation: Conversation, call: StreamOptions = {}): Batches {
@@ -220,9 +223,8 @@ export function createProvider(options: ProviderOptions): Provider {
     stream: (conversation, call = {}) => eventsOf(batches(conversation, call), call.signal),
     streamStep: (conversation, receiver, call = {}) => play(batches(conversation, call), receiver, call.signal),
     async listModels(call = {}) {
-      const { "content-type": _, ...fields } = headers;
       const connection = exchange(
-        { method: "GET", url: base + dialect.modelsPath, headers: { ...fields, accept: "application/json" } },
+        { method: "GET", url: base + dialect.modelsPath, headers: { ...headers, accept: "application/json" } },
         call,
       );
       try {
@@ -240,10 +242,7 @@ export const USER_AGENT = "pawl/0.1.0";
 
 /** Ids out of a model list: `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`. */
 function modelIds(text: string): string[] {
-  const json = parse(text) as { data?: unknown; models?: unknown } | unknown[] | undefined;
-  const list = Array.isArray(json) ? json : json?.data ?? json?.models;
-  if (!Array.isArray(list)) {
-    throw new PawlError("malformed_stream", "Cannot read the model list: it is no JSON list of models");
-  }
-  return list.map((entry) => entry?.id ?? entry?.name).filter((id): id is string => typeof id === "string");
+  const json = parse(text) as Json | null | undefined;
+  const list = [json, json?.data, json?.models].find(Array.isArray) ?? violation("it is no JSON list of models");
+  return list.map((entry) => textOf(entry?.id ?? entry?.name)).filter(Boolean);
 }

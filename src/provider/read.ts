@@ -178,9 +178,9 @@ const MEANINGS: Partial<Record<StopReason | "failure", RegExp>> = {
 
 /** Options to look at, by status and what an endpoint says; where it names the option itself there is none. */
 const HINTS = {
-  "compat.streamUsage": /^4.*stream_options/s,
-  "compat.maxTokensField": /^4.*max_completion_tokens/s,
-  "compat.echoReasoning": /^4.*reasoning(?!_effort)/s,
+  "compat.streamUsage": /stream_options/,
+  "compat.maxTokensField": /max_completion_tokens/,
+  "compat.echoReasoning": /reasoning(?!_effort)/,
   "baseUrl, its path": /^40[45](?!.*model)/is,
 };
 
@@ -192,7 +192,7 @@ const HINTS = {
  */
 export function findHint(status: number, text: string): string | undefined {
   const option = keyOf(HINTS, `${status} ${text}`);
-  return option && `look at the option ${option}`;
+  return option && status < 500 ? `look at the option ${option}` : undefined;
 }
 
 /** The first key whose pattern fits. */

@@ -80,20 +80,18 @@ export interface JudgedInput {
  * answered with an error and never repaired, split or run.
  */
 export function normalizeInput(raw: string): JudgedInput {
-  const text = raw.trim();
-  const candidate = unwrap(text).trim();
-  if (candidate === "" || candidate === "null") return { input: "{}" };
-  return isObject(parse(candidate))
-    ? { input: repairEscapes(candidate === text ? raw : candidate) }
-    : { input: raw, invalid: true };
-}
-
-/** Removes what servers put around a single object; text that is nothing of the kind comes back as it is. */
-function unwrap(text: string): string {
-  if (text.startsWith("{")) return text.replace(/^\{\s*\}\s*(?=\{)/, "");
-  if (text.startsWith("```") && text.endsWith("```")) return text.slice(3, -3).replace(/^\w*/, "");
-  const inner = text.startsWith('"') ? parse(text) : undefined;
-  return typeof inner === "string" ? inner : text;
+  const text = raw.trim(), layer = parse(text);
+  const inner = typeof layer === "string"
+    ? layer
+    : text.startsWith("```") && text.endsWith("```")
+    ? text.slice(3, -3).replace(/^\w*/, "")
+    : text.replace(/^\{\s*\}\s*(?=\{)/, "");
+  for (const input of [raw, inner.trim()]) {
+    const value = parse(input || "null");
+    if (value === null) return { input: "{}" };
+    if (isObject(value)) return { input: repairEscapes(input) };
+  }
+  return { input: raw, invalid: true };
 }
 
 /**
@@ -111,11 +109,11 @@ export function parseInput(call: ToolUseBlock): Record<string, unknown> {
  * ever after (rule R-21, quirk S-16).
  */
 export function repairEscapes(json: string): string {
-  if (!/\\ud[89a-f]/i.test(json)) return json;
+  if (!/\\ud/i.test(json)) return json;
   // Every escape is matched, so that an escaped backslash never begins one.
   return json.replace(
-    /\\u(d[89ab]..)\\u(d[c-f]..)|\\ud[89a-f]..|\\[^]/gi,
-    (escape, high) => high === undefined && /^\\ud/i.test(escape) ? "\\ufffd" : escape,
+    /\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)|\\[^]/gi,
+    (escape, lone) => lone ? "\\ufffd" : escape,
   );
 }
 
@@ -133,12 +131,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether JSON data nests deeper than `max`; without recursion, which such data could exhaust. */
+/** Whether JSON data nests deeper than `max`; looks no deeper than that itself. */
 export function isDeeper(value: unknown, max: number): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > max) return true;
-    level = level.flatMap((item) => typeof item === "object" && item !== null ? Object.values(item) : []);
-  }
-  return false;
+  if (max < 0) return true;
+  return typeof value === "object" && value !== null && Object.values(value).some((item) => isDeeper(item, max - 1));
 }

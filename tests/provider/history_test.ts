@@ -196,7 +196,7 @@ Deno.test("readHistory refuses a tool choice that no given tool satisfies", () =
   assertThrows(
     () => read([HI], {}, { toolChoice: "always" as never, tools: [tool("f")] }),
     TypeError,
-    'Cannot use toolChoice as there is no such choice or tool: current value is "always"',
+    'Cannot use toolChoice as no tool fits it: current value is "always"',
   );
   for (const toolChoice of ["required", { name: "f" }] as const) {
     assertThrows(() => read([HI, replied(use("a", "f"))], {}, { toolChoice }), TypeError, "toolChoice");
