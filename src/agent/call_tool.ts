@@ -6,14 +6,16 @@ import { quote } from "../model/error.ts";
 import type { ToolUseBlock } from "../model/message.ts";
 import type { JsonSchema, Tool } from "../model/tool.ts";
 import { race } from "../provider/receiver.ts";
-import { parseInput } from "../provider/tool_input.ts";
-
-/** Starts a timer, if there is a delay; a longer one than a timer can hold would fire at once. */
-export function startTimer(ms: number | undefined, act: () => void): ReturnType<typeof setTimeout> | undefined {
-  return ms === undefined ? undefined : setTimeout(act, Math.min(ms, 2 ** 31 - 1));
-}
+import { isObject, parse } from "../provider/tool_input.ts";
 
 const KINDS = "null array object string number boolean";
+
+/** A call that can run. */
+export interface ReadyCall {
+  call: ToolUseBlock;
+  tool: Tool;
+  input: Record<string, unknown>;
+}
 
 /** What a call led to, before it is scrubbed and cut. */
 export interface Outcome {
@@ -26,23 +28,57 @@ export function failure(why: string): Outcome {
   return { content: `error: ${why}`, isError: true };
 }
 
+/** Something that ends early: with what it is part of, or when its time is over. */
+export interface Span {
+  /** Aborted then. */
+  signal: AbortSignal;
+  /** Throws then, also where a timer is late because a tool has blocked the thread. */
+  check(): void;
+  /** To be called at its end: lets go of timer and listener. */
+  close(): void;
+}
+
+/**
+ * Begins a span.
+ *
+ * @param outer Signal of what it is part of; not aborted yet.
+ * @param ms Its time; more than a timer can hold is no bound for the timer.
+ * @param late Makes the reason for when its time is over.
+ */
+export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity, late: () => unknown): Span {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const endsAt = performance.now() + ms;
+  function end(): void {
+    stop.abort(outer?.aborted ? outer.reason : late());
+  }
+  const timer = ms < 2 ** 31 ? setTimeout(end, ms) : undefined;
+  outer?.addEventListener("abort", end);
+  return {
+    signal,
+    check() {
+      if (performance.now() >= endsAt) end();
+      signal.throwIfAborted();
+    },
+    close() {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", end);
+    },
+  };
+}
+
 /**
  * Looks for what stands against a call before anybody is asked and anything runs.
  *
  * @returns The tool and its input, or the reason why it cannot run.
  */
-export function checkCall(
-  call: ToolUseBlock,
-  tools: readonly Tool[],
-): { tool: Tool; input: Record<string, unknown> } | string {
-  const tool = tools.find(({ name }) => name === call.name);
-  if (!tool) {
-    return `unknown tool ${quote(call.name)}, the tools are: ${tools.map(({ name }) => name).join(", ") || "none"}`;
-  }
-  if (call.invalid) return "invalid input: the arguments are not one JSON object";
-  const input = parseInput(call);
-  const misses = misfits(tool.inputSchema, input);
-  return misses.length > 0 ? `invalid input: ${misses.join(", ")}` : { tool, input };
+export function checkCall(call: ToolUseBlock, tools: readonly Tool[]): ReadyCall | string {
+  const names = tools.map(({ name }) => name), tool = tools[names.indexOf(call.name)];
+  if (!tool) return `unknown tool ${quote(call.name)}, the tools are: ${names.join(", ") || "none"}`;
+  const input = parse(call.input);
+  if (call.invalid || !isObject(input)) return "invalid input: the arguments are not one JSON object";
+  const misses = misfits(tool.inputSchema, input).join(", ");
+  return misses ? `invalid input: ${misses}` : { call, tool, input };
 }
 
 /**
@@ -50,10 +86,11 @@ export function checkCall(
  *
  * @returns What is missing or of another type; empty if it fits.
  */
-export function misfits(schema: JsonSchema, value: Record<string, unknown>): string[] {
-  const { required, properties } = schema;
-  const misses = (Array.isArray(required) ? required : [])
-    .filter((name) => !Object.hasOwn(value, name)).map((name) => `${JSON.stringify(name)} is missing`);
+export function misfits({ required, properties }: JsonSchema, value: Record<string, unknown>): string[] {
+  const misses: string[] = [];
+  for (const name of Array.isArray(required) ? required : []) {
+    if (!Object.hasOwn(value, name)) misses.push(`${JSON.stringify(name)} is missing`);
+  }
   for (const [name, property] of Object.entries(properties ?? {})) {
     const types = [(property as JsonSchema | null)?.type ?? "any"].flat();
     if (Object.hasOwn(value, name) && !types.some((type) => isOfType(value[name], type))) {
@@ -72,42 +109,42 @@ function isOfType(value: unknown, type: unknown): boolean {
 /**
  * Runs a tool. Its signal is aborted when the run is stopped or its time is over; it is not waited for then.
  *
- * @param timeoutMs Milliseconds; absent: no bound of its own.
- * @throws `signal.reason`, once `signal` is aborted; nothing else.
+ * @param outer Signal of the run.
+ * @param timeoutMs Milliseconds, unless the tool has its own; absent: no bound.
+ * @throws `outer.reason`, once it is aborted; nothing else.
  */
 export async function callTool(
-  { tool, input }: { tool: Tool; input: Record<string, unknown> },
-  call: ToolUseBlock,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs?: number | undefined },
+  { call, tool, input }: ReadyCall,
+  outer: AbortSignal,
+  timeoutMs?: number,
 ): Promise<Outcome> {
-  const stop = new AbortController();
-  const timer = startTimer(timeoutMs, () => {
-    stop.abort(new DOMException(`timed out after ${timeoutMs} ms`, "TimeoutError"));
-  });
+  const ms = tool.timeoutMs ?? timeoutMs;
+  const { signal, close } = createSpan(
+    outer,
+    ms,
+    () => new DOMException(`timed out after ${ms} ms`, "TimeoutError"),
+  );
   try {
-    const work = new Promise((done) => done(tool.run(input, { signal: stop.signal, call })));
-    const value = await race(race(work, stop.signal), signal);
-    return typeof value === "string" ? { content: value } : failure(`the tool returned ${typeof value}, not text`);
+    const content: unknown = await race(new Promise((done) => done(tool.run(input, { signal, call }))), signal);
+    if (typeof content === "string") return { content };
+    return failure(`the tool returned ${typeof content}, not text`);
   } catch (error) {
-    if (signal.aborted) {
-      stop.abort(signal.reason);
-      throw signal.reason;
-    }
+    outer.throwIfAborted();
     return failure(describe(error));
   } finally {
-    clearTimeout(timer);
+    close();
   }
 }
 
 /** Text of whatever a tool threw: a getter of it may throw again. */
 function describe(thrown: unknown): string {
-  let text;
   try {
-    text = (thrown as Error | undefined)?.message ?? thrown;
+    const text = (thrown as Error | undefined)?.message ?? thrown;
+    if (typeof text === "string" && text) return text;
   } catch {
     // Then it says nothing.
   }
-  return typeof text === "string" && text || "the tool failed";
+  return "the tool failed";
 }
 
 /**

@@ -72,14 +72,15 @@ export interface RunResult {
   conversation: Conversation;
 }
 
-const BOUNDS = {
+/** The smallest value of each bound, and the largest. */
+const BOUNDS: { [name in keyof AgentOptions]: [least?: number, most?: number] } = {
   maxIterations: [1, 32],
   maxRepeats: [2],
-  maxTotalTokens: [1],
-  deadlineMs: [1],
-  toolTimeoutMs: [1],
-  maxToolResultChars: [1],
-} as const;
+  maxTotalTokens: [],
+  deadlineMs: [],
+  toolTimeoutMs: [],
+  maxToolResultChars: [],
+};
 
 /**
  * Checks the options of an agent, and snapshots its tools.
@@ -87,16 +88,12 @@ const BOUNDS = {
  * @throws {TypeError | RangeError} A tool or a number cannot be used.
  */
 export function resolveOptions(options: AgentOptions): RunSettings {
-  const tools = [...options.tools ?? []];
+  const { tools = [], maxIterations = 8, maxToolResultChars = 65_536 } = options;
   validateTools(tools);
-  for (const [name, [least, most]] of Object.entries(BOUNDS)) {
-    checkInteger(name, options[name as keyof typeof BOUNDS] ?? least, least, most);
+  const settings: RunSettings = { ...options, tools: [...tools], maxIterations, maxToolResultChars };
+  for (const [name, range] of Object.entries(BOUNDS)) {
+    const value = settings[name as keyof AgentOptions];
+    if (value !== undefined) checkInteger(name, value as number, ...range);
   }
-  for (const { name, timeoutMs = 1 } of tools) checkInteger(`timeoutMs of the tool "${name}"`, timeoutMs);
-  return {
-    ...options,
-    tools,
-    maxIterations: options.maxIterations ?? 8,
-    maxToolResultChars: options.maxToolResultChars ?? 65_536,
-  };
+  return settings;
 }

@@ -12,11 +12,6 @@ export function fault(code: PawlErrorCode, why: string, retryable = false): Pawl
   return new PawlError(code, `Cannot go on: ${why}`, { retryable });
 }
 
-/** The error of a bound that is reached: names it and its value. */
-export function reached(code: PawlErrorCode, name: string, value: number | undefined): PawlError {
-  return fault(code, `${name} (${value}) is reached`);
-}
-
 /** The text blocks of a message, joined with nothing. */
 export function textOf({ content }: Message): string {
   return content.map((block) => block.type === "text" ? block.text : "").join("");
