@@ -89,12 +89,12 @@ export function checkCall(call: ToolUseBlock, tools: readonly Tool[]): ReadyCall
 export function misfits({ required, properties }: JsonSchema, value: Record<string, unknown>): string[] {
   const misses: string[] = [];
   for (const name of Array.isArray(required) ? required : []) {
-    if (!Object.hasOwn(value, name)) misses.push(`${JSON.stringify(name)} is missing`);
+    if (!Object.hasOwn(value, name)) misses.push(`${quote(name)} is missing`);
   }
   for (const [name, property] of Object.entries(properties ?? {})) {
     const types = [(property as JsonSchema | null)?.type ?? "any"].flat();
     if (Object.hasOwn(value, name) && !types.some((type) => isOfType(value[name], type))) {
-      misses.push(`${JSON.stringify(name)} must be of type ${types.join(" or ")}`);
+      misses.push(`${quote(name)} must be of type ${types.join(" or ")}`);
     }
   }
   return misses;
@@ -125,7 +125,7 @@ export async function callTool(
     () => new DOMException(`timed out after ${ms} ms`, "TimeoutError"),
   );
   try {
-    const content: unknown = await race(new Promise((done) => done(tool.run(input, { signal, call }))), signal);
+    const content: unknown = await race(tool.run(input, { signal, call }), signal);
     if (typeof content === "string") return { content };
     return failure(`the tool returned ${typeof content}, not text`);
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Conversation } from "../model/conversation.ts";
 import { isPawlError, type PartialReply, type PartialRun, type PawlError, type PawlErrorCode } from "../model/error.ts";
 import type { AgentEvent, MessageCompleteEvent } from "../model/event.ts";
 import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
-import type { Provider } from "../provider/provider.ts";
+import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
 import { callTool, checkCall, createSpan, cutMiddle, failure, type Outcome } from "./call_tool.ts";
@@ -47,14 +47,15 @@ export async function* loop(
   if (IN_USE.has(conversation)) throw new TypeError("Cannot run the conversation: another run is using it");
   IN_USE.add(conversation);
   const { signal, check, close } = createSpan(outer, settings.deadlineMs, () => reached("budget", "deadlineMs"));
+  const request: StreamOptions = { ...settings, signal };
   const usage: Usage = {};
   let iterations = 0, toolCalls = 0, spent = 0;
   /** Text of the last message, and of the paused turns before it. */
   let text = "";
   /** Text of the paused turns right before the reply that is under way. */
   let paused = "";
-  /** What is known about each call of the last message, until the conversation is told. */
-  let results: ToolResultBlock[] = [];
+  /** Calls of the last message, and what is known about each until the conversation is told. */
+  let calls: ToolUseBlock[] = [], results: ToolResultBlock[] = [];
   let fingerprint = "", repeats = 0;
 
   /** The error of a bound that is reached: names it and its value. */
@@ -67,29 +68,11 @@ export async function* loop(
     if (used >= settings[name]!) throw reached(code, name);
   }
 
-  /** The error that a reply amounts to, if any. The order is the contract's: length, refusal, calls, pause, end. */
-  function judge({ message, stopReason, ...told }: MessageCompleteEvent, calls: number): PawlError | undefined {
-    const { inputTokens, outputTokens } = told.usage ?? {};
-    const isCut = stopReason === "max_tokens";
-    const isSilent = message.content.length === 0 && outputTokens === 0;
-    if (isCut && !isSilent && told.rawStopReason !== "model_context_window_exceeded") {
-      return reached("output_limit", "maxTokens");
-    }
-    if (stopReason === "refusal") return undefined;
-    if (isCut || (isSilent && inputTokens! >= FULL_PROMPT_TOKENS)) {
-      return fault("context_overflow", "the model's context is full");
-    }
-    if (calls > MAX_CALLS) return fault("iteration_limit", `there are ${calls} calls, the cap is ${MAX_CALLS}`);
-    // Once a tool has run, nothing more to say is an answer (quirk A-23).
-    return calls + toolCalls === 0 && stopReason !== "pause_turn" && cleanText(provider, text) === ""
-      ? fault("empty_reply", "the reply is empty", true)
-      : undefined;
-  }
-
-  function resultOf({ id }: ToolUseBlock, outcome: Outcome): ToolResultBlock {
+  /** What is known about a call from now on. */
+  function conclude(i: number, outcome: Outcome): void {
     // Secrets go before the cut could leave half of one (rule R-45).
     const content = cutMiddle(provider.scrub(outcome.content), settings.maxToolResultChars) || "(no output)";
-    return { type: "tool_result", toolUseId: id, ...outcome, content };
+    results[i] = { type: "tool_result", toolUseId: calls[i]!.id, ...outcome, content };
   }
 
   /** Gives the conversation the results of all calls. */
@@ -98,8 +81,8 @@ export async function* loop(
     results = [];
   }
 
-  function soFar(): Omit<PartialRun, "message"> {
-    return { text: cleanText(provider, text), iterations, toolCalls, usage, conversation };
+  function soFar<M>(message: M): Omit<PartialRun, "message"> & { message: M } {
+    return { text: cleanText(provider, text), iterations, toolCalls, usage, conversation, message };
   }
 
   try {
@@ -108,10 +91,8 @@ export async function* loop(
       checkBound("budget", "maxTotalTokens", spent);
       check();
       const sent = await race(settings.prepare?.(conversation, { signal }), signal) || conversation;
-      const toolChoice = iterations === 0 || settings.toolChoice === "none" ? settings.toolChoice : undefined;
-      const options = { ...settings, toolChoice, signal };
       let reply: MessageCompleteEvent | undefined;
-      for await (const batch of provider.batches(sent, options)) {
+      for await (const batch of provider.batches(sent, request)) {
         const last = batch.at(-1);
         if (last?.type === "message_complete") reply = last;
         yield reply ? batch.slice(0, -1) : batch;
@@ -119,40 +100,59 @@ export async function* loop(
       check();
       if (!reply) throw fault("truncated", "the reply has no end", true);
 
-      const { message, stopReason } = reply;
-      const { inputTokens = estimateTokens(sent.messages), outputTokens = estimateTokens([message]) } = reply.usage ??
-        {};
+      // A forced choice holds once, or the run could never end.
+      if (request.toolChoice !== "none") request.toolChoice = undefined;
+      const { message, stopReason, rawStopReason } = reply;
+      const { inputTokens, outputTokens } = reply.usage ?? {};
+      const isRefused = stopReason === "refusal", isCut = stopReason === "max_tokens";
+      const isSilent = message.content.length === 0 && outputTokens === 0;
+      const asked = message.content.filter((block) => block.type === "tool_use");
       iterations++;
-      spent += inputTokens + outputTokens;
       addUsage(usage, reply.usage);
+      spent += (inputTokens ?? estimateTokens(sent.messages)) + (outputTokens ?? estimateTokens([message]));
       text = paused + textOf(message);
-      const calls = message.content.filter((block) => block.type === "tool_use");
-      const error = judge(reply, calls.length);
-      if (!error) {
+
+      // The order is the contract's: length, refusal, calls, pause, end.
+      let error: PawlError | undefined;
+      if (isCut && !isSilent && rawStopReason !== "model_context_window_exceeded") {
+        error = reached("output_limit", "maxTokens");
+      } else if (isCut || (isSilent && !isRefused && inputTokens! >= FULL_PROMPT_TOKENS)) {
+        error = fault("context_overflow", "the model's context is full");
+      } else if (asked.length > MAX_CALLS && !isRefused) {
+        error = fault("iteration_limit", `there are ${asked.length} calls, the cap is ${MAX_CALLS}`);
+      } else if (
+        // Once a tool has run, nothing more to say is an answer (quirk A-23).
+        asked.length + toolCalls === 0 && !isRefused && stopReason !== "pause_turn" && cleanText(provider, text) === ""
+      ) error = fault("empty_reply", "the reply is empty", true);
+      if (error) error.partial = { message };
+      else {
         conversation.addAssistantMessage(message);
-        results = calls.map((call) => resultOf(call, failure("not run: interrupted")));
+        calls = asked;
+        for (const i of calls.keys()) {
+          conclude(i, failure(`not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`));
+        }
       }
       yield [reply];
       check();
-      if (error) throw Object.assign(error, { partial: { message } });
+      if (error) throw error;
 
-      const isRefused = stopReason === "refusal";
       // A tool that fails is an answer; what `decide` throws ends the run.
       for (const [i, call] of calls.entries()) {
-        let ready = isRefused ? "not run: the reply is a refusal" : checkCall(call, settings.tools);
-        if (settings.decide && typeof ready !== "string") {
-          ready = denial(await race(settings.decide(call, { signal }), signal)) ?? ready;
+        if (!isRefused) {
+          let ready = checkCall(call, settings.tools);
+          if (settings.decide && typeof ready !== "string") {
+            ready = denial(await race(settings.decide(call, { signal }), signal)) ?? ready;
+          }
+          if (typeof ready === "string") conclude(i, failure(ready));
+          else {
+            yield [{ type: "tool_start", call }];
+            check();
+            toolCalls++;
+            conclude(i, failure("interrupted while running, it may have taken effect"));
+            conclude(i, await callTool(ready, signal, settings.toolTimeoutMs));
+          }
         }
-        let outcome = failure(ready as string);
-        if (typeof ready !== "string") {
-          yield [{ type: "tool_start", call }];
-          check();
-          toolCalls++;
-          results[i] = resultOf(call, failure("interrupted while running, it may have taken effect"));
-          outcome = await callTool(ready, signal, settings.toolTimeoutMs);
-        }
-        const result = results[i] = resultOf(call, outcome);
-        yield [{ type: "tool_result", call, result }];
+        yield [{ type: "tool_result", call, result: results[i]! }];
       }
       paused = "";
       if (calls.length > 0) {
@@ -164,8 +164,8 @@ export async function* loop(
       } else if (stopReason === "pause_turn") paused = text;
       if (!isRefused && (calls.length > 0 || stopReason === "pause_turn")) continue;
 
-      const result: RunResult = { ...soFar(), stopReason, message };
-      const question = review && await race(review(result), signal);
+      const result: RunResult = { ...soFar(message), stopReason };
+      const question = await race(review?.(result), signal);
       if (question === undefined) return result;
       conversation.addUserMessage(question);
     }
@@ -177,7 +177,7 @@ export async function* loop(
       const message = broken?.message?.content.length ? broken.message : undefined;
       if (message) text = paused + textOf(message);
       addUsage(usage, broken?.usage);
-      thrown.partial = { ...soFar(), message };
+      thrown.partial = soFar(message);
     }
     throw thrown;
   } finally {

@@ -72,14 +72,14 @@ export interface RunResult {
   conversation: Conversation;
 }
 
-/** The smallest value of each bound, and the largest. */
-const BOUNDS: { [name in keyof AgentOptions]: [least?: number, most?: number] } = {
-  maxIterations: [1, 32],
-  maxRepeats: [2],
+/** The default of each bound, the smallest value, and the largest. */
+const BOUNDS: { [name in keyof AgentOptions]: [fallback?: number | undefined, least?: number, most?: number] } = {
+  maxIterations: [8, 1, 32],
+  maxRepeats: [undefined, 2],
   maxTotalTokens: [],
   deadlineMs: [],
   toolTimeoutMs: [],
-  maxToolResultChars: [],
+  maxToolResultChars: [65_536],
 };
 
 /**
@@ -88,12 +88,12 @@ const BOUNDS: { [name in keyof AgentOptions]: [least?: number, most?: number] } 
  * @throws {TypeError | RangeError} A tool or a number cannot be used.
  */
 export function resolveOptions(options: AgentOptions): RunSettings {
-  const { tools = [], maxIterations = 8, maxToolResultChars = 65_536 } = options;
+  const tools = [...options.tools ?? []];
   validateTools(tools);
-  const settings: RunSettings = { ...options, tools: [...tools], maxIterations, maxToolResultChars };
-  for (const [name, range] of Object.entries(BOUNDS)) {
-    const value = settings[name as keyof AgentOptions];
-    if (value !== undefined) checkInteger(name, value as number, ...range);
+  const settings: Record<string, unknown> = { ...options, tools };
+  for (const [name, [fallback, ...range]] of Object.entries(BOUNDS)) {
+    settings[name] ??= fallback;
+    if (settings[name] !== undefined) checkInteger(name, settings[name] as number, ...range);
   }
-  return settings;
+  return settings as unknown as RunSettings;
 }
