@@ -54,8 +54,6 @@ export async function* loop(
   let text = "";
   /** Text of the paused turns right before the reply that is under way. */
   let paused = "";
-  /** Calls of the last message, and what is known about each until the conversation is told. */
-  let calls: ToolUseBlock[] = [], results: ToolResultBlock[] = [];
   let fingerprint = "", repeats = 0;
 
   /** The error of a bound that is reached: names it and its value. */
@@ -68,17 +66,10 @@ export async function* loop(
     if (used >= settings[name]!) throw reached(code, name);
   }
 
-  /** What is known about a call from now on. */
-  function conclude(i: number, outcome: Outcome): void {
+  function resultOf({ id }: ToolUseBlock, outcome: Outcome): ToolResultBlock {
     // Secrets go before the cut could leave half of one (rule R-45).
     const content = cutMiddle(provider.scrub(outcome.content), settings.maxToolResultChars) || "(no output)";
-    results[i] = { type: "tool_result", toolUseId: calls[i]!.id, ...outcome, content };
-  }
-
-  /** Gives the conversation the results of all calls. */
-  function settle(): void {
-    if (results.length > 0) conversation.addToolResults(results);
-    results = [];
+    return { type: "tool_result", toolUseId: id, ...outcome, content };
   }
 
   function soFar<M>(message: M): Omit<PartialRun, "message"> & { message: M } {
@@ -106,7 +97,9 @@ export async function* loop(
       const { inputTokens, outputTokens } = reply.usage ?? {};
       const isRefused = stopReason === "refusal", isCut = stopReason === "max_tokens";
       const isSilent = message.content.length === 0 && outputTokens === 0;
-      const asked = message.content.filter((block) => block.type === "tool_use");
+      const calls = message.content.filter((block) => block.type === "tool_use");
+      const isPause = stopReason === "pause_turn" && calls.length === 0;
+      const goesOn = isPause || (calls.length > 0 && !isRefused);
       iterations++;
       addUsage(usage, reply.usage);
       spent += (inputTokens ?? estimateTokens(sent.messages)) + (outputTokens ?? estimateTokens([message]));
@@ -118,51 +111,54 @@ export async function* loop(
         error = reached("output_limit", "maxTokens");
       } else if (isCut || (isSilent && !isRefused && inputTokens! >= FULL_PROMPT_TOKENS)) {
         error = fault("context_overflow", "the model's context is full");
-      } else if (asked.length > MAX_CALLS && !isRefused) {
-        error = fault("iteration_limit", `there are ${asked.length} calls, the cap is ${MAX_CALLS}`);
-      } else if (
+      } else if (goesOn && calls.length > MAX_CALLS) {
+        error = fault("iteration_limit", `there are ${calls.length} calls, the cap is ${MAX_CALLS}`);
+      } else if (!goesOn && !isRefused && toolCalls === 0 && cleanText(provider, text) === "") {
         // Once a tool has run, nothing more to say is an answer (quirk A-23).
-        asked.length + toolCalls === 0 && !isRefused && stopReason !== "pause_turn" && cleanText(provider, text) === ""
-      ) error = fault("empty_reply", "the reply is empty", true);
-      if (error) error.partial = { message };
-      else {
-        conversation.addAssistantMessage(message);
-        calls = asked;
-        for (const i of calls.keys()) {
-          conclude(i, failure(`not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`));
-        }
+        error = fault("empty_reply", "the reply is empty", true);
       }
-      yield [reply];
-      check();
-      if (error) throw error;
+      if (error) {
+        error.partial = { message };
+        yield [reply];
+        throw error;
+      }
 
-      // A tool that fails is an answer; what `decide` throws ends the run.
-      for (const [i, call] of calls.entries()) {
-        if (!isRefused) {
-          let ready = checkCall(call, settings.tools);
-          if (settings.decide && typeof ready !== "string") {
-            ready = denial(await race(settings.decide(call, { signal }), signal)) ?? ready;
+      conversation.addAssistantMessage(message);
+      const why = failure(`not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`);
+      const results = calls.map((call) => resultOf(call, why));
+      try {
+        yield [reply];
+        check();
+        // A tool that fails is an answer; what `decide` throws ends the run.
+        for (const [i, call] of calls.entries()) {
+          if (!isRefused) {
+            let ready = checkCall(call, settings.tools);
+            if (settings.decide && typeof ready !== "string") {
+              ready = denial(await race(settings.decide(call, { signal }), signal)) ?? ready;
+            }
+            let outcome = failure(ready as string);
+            if (typeof ready !== "string") {
+              yield [{ type: "tool_start", call }];
+              check();
+              toolCalls++;
+              results[i] = resultOf(call, failure("interrupted while running, it may have taken effect"));
+              outcome = await callTool(ready, signal, settings.toolTimeoutMs);
+            }
+            results[i] = resultOf(call, outcome);
           }
-          if (typeof ready === "string") conclude(i, failure(ready));
-          else {
-            yield [{ type: "tool_start", call }];
-            check();
-            toolCalls++;
-            conclude(i, failure("interrupted while running, it may have taken effect"));
-            conclude(i, await callTool(ready, signal, settings.toolTimeoutMs));
-          }
+          yield [{ type: "tool_result", call, result: results[i]! }];
         }
-        yield [{ type: "tool_result", call, result: results[i]! }];
+      } finally {
+        if (calls.length > 0) conversation.addToolResults(results);
       }
-      paused = "";
       if (calls.length > 0) {
         const seen = JSON.stringify([calls, results], ["name", "input", "content"]);
         repeats = seen === fingerprint ? repeats + 1 : 1;
         fingerprint = seen;
-        settle();
         checkBound("no_progress", "maxRepeats", repeats);
-      } else if (stopReason === "pause_turn") paused = text;
-      if (!isRefused && (calls.length > 0 || stopReason === "pause_turn")) continue;
+      }
+      paused = isPause ? text : "";
+      if (goesOn) continue;
 
       const result: RunResult = { ...soFar(message), stopReason };
       const question = await race(review?.(result), signal);
@@ -181,7 +177,6 @@ export async function* loop(
     }
     throw thrown;
   } finally {
-    settle();
     close();
     IN_USE.delete(conversation);
   }

@@ -107,11 +107,11 @@ export class PawlError extends Error {
   /** Always `PawlError`. */
   override readonly name = "PawlError";
   /** Which failure it is. */
-  readonly code: PawlErrorCode;
+  declare readonly code: PawlErrorCode;
   /** HTTP status, if there was one. */
   declare readonly status?: number;
   /** The same request may succeed later. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** Milliseconds the endpoint asked to wait. */
   declare readonly retryAfterMs?: number;
   /** Work done so far; not enumerable, so that no log prints a conversation by accident. */
