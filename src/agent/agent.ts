@@ -57,8 +57,7 @@ export class Agent {
    * @throws {RangeError} A number is out of its range.
    */
   constructor(provider: Provider, options: AgentOptions = {}) {
-    const settings = resolveOptions(options);
-    this.#run = (conversation, signal) => loop(provider, settings, { conversation, signal });
+    this.#run = loop.bind(undefined, provider, resolveOptions(options));
   }
 
   /**

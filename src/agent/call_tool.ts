@@ -4,28 +4,19 @@
  */
 import { quote } from "../model/error.ts";
 import type { ToolUseBlock } from "../model/message.ts";
-import type { JsonSchema, Tool } from "../model/tool.ts";
+import type { JsonSchema } from "../model/tool.ts";
 import { race } from "../provider/receiver.ts";
 import { isObject, parse } from "../provider/tool_input.ts";
+import type { RunSettings } from "./options.ts";
 
 const KINDS = "null array object string number boolean";
 
-/** A call that can run. */
-export interface ReadyCall {
-  call: ToolUseBlock;
-  tool: Tool;
-  input: Record<string, unknown>;
-}
-
 /** What a call led to, before it is scrubbed and cut. */
 export interface Outcome {
-  content: string;
-  isError?: true;
-}
-
-/** An answer that says what went wrong; the model sees it, the run goes on. */
-export function failure(why: string): Outcome {
-  return { content: `error: ${why}`, isError: true };
+  /** What the tool answered. */
+  content?: string;
+  /** What went wrong instead: the model sees it, the run goes on. */
+  why?: string;
 }
 
 /** Something that ends early: with what it is part of, or when its time is over. */
@@ -68,17 +59,47 @@ export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity
 }
 
 /**
- * Looks for what stands against a call before anybody is asked and anything runs.
+ * Looks for what stands against a call; the caller is asked last, by `decide`.
  *
- * @returns The tool and its input, or the reason why it cannot run.
+ * @param outer Signal of the run.
+ * @returns What runs the tool, or the reason why it cannot run.
+ * @throws Whatever `decide` throws, or `outer.reason`.
  */
-export function checkCall(call: ToolUseBlock, tools: readonly Tool[]): ReadyCall | string {
+export async function checkCall(
+  call: ToolUseBlock,
+  { tools, decide, toolTimeoutMs }: RunSettings,
+  outer: AbortSignal,
+): Promise<string | (() => Promise<Outcome>)> {
   const names = tools.map(({ name }) => name), tool = tools[names.indexOf(call.name)];
   if (!tool) return `unknown tool ${quote(call.name)}, the tools are: ${names.join(", ") || "none"}`;
   const input = parse(call.input);
   if (call.invalid || !isObject(input)) return "invalid input: the arguments are not one JSON object";
   const misses = misfits(tool.inputSchema, input).join(", ");
-  return misses ? `invalid input: ${misses}` : { call, tool, input };
+  if (misses) return `invalid input: ${misses}`;
+  if (decide) {
+    // Only a plain yes allows: it is the caller's code and may return anything.
+    const { allow, reason } = Object(await race(decide(call, { signal: outer }), outer));
+    if (allow !== true) return reason && typeof reason === "string" ? `denied: ${reason}` : "denied";
+  }
+
+  /** The signal of a tool is aborted when the run is stopped or its time is over; it is not waited for then. */
+  return async function run() {
+    const ms = tool.timeoutMs ?? toolTimeoutMs;
+    const { signal, close } = createSpan(
+      outer,
+      ms,
+      () => new DOMException(`timed out after ${ms} ms`, "TimeoutError"),
+    );
+    try {
+      const content: unknown = await race(tool.run(input, { signal, call }), signal);
+      return typeof content === "string" ? { content } : { why: `the tool returned ${typeof content}, not text` };
+    } catch (error) {
+      outer.throwIfAborted();
+      return { why: describe(error) };
+    } finally {
+      close();
+    }
+  };
 }
 
 /**
@@ -104,36 +125,6 @@ function isOfType(value: unknown, type: unknown): boolean {
   const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   // A type that JSON Schema does not know forbids nothing.
   return type === kind || (type === "integer" ? Number.isInteger(value) : !KINDS.includes(String(type)));
-}
-
-/**
- * Runs a tool. Its signal is aborted when the run is stopped or its time is over; it is not waited for then.
- *
- * @param outer Signal of the run.
- * @param timeoutMs Milliseconds, unless the tool has its own; absent: no bound.
- * @throws `outer.reason`, once it is aborted; nothing else.
- */
-export async function callTool(
-  { call, tool, input }: ReadyCall,
-  outer: AbortSignal,
-  timeoutMs?: number,
-): Promise<Outcome> {
-  const ms = tool.timeoutMs ?? timeoutMs;
-  const { signal, close } = createSpan(
-    outer,
-    ms,
-    () => new DOMException(`timed out after ${ms} ms`, "TimeoutError"),
-  );
-  try {
-    const content: unknown = await race(tool.run(input, { signal, call }), signal);
-    if (typeof content === "string") return { content };
-    return failure(`the tool returned ${typeof content}, not text`);
-  } catch (error) {
-    outer.throwIfAborted();
-    return failure(describe(error));
-  } finally {
-    close();
-  }
 }
 
 /** Text of whatever a tool threw: a getter of it may throw again. */

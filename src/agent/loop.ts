@@ -9,7 +9,7 @@ import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
-import { callTool, checkCall, createSpan, cutMiddle, failure, type Outcome } from "./call_tool.ts";
+import { checkCall, createSpan, cutMiddle, type Outcome } from "./call_tool.ts";
 import type { RunResult, RunSettings } from "./options.ts";
 import { addUsage, cleanText, fault, textOf } from "./reply.ts";
 
@@ -23,25 +23,20 @@ const FULL_PROMPT_TOKENS = 2048;
 
 type Bound = "maxIterations" | "maxTotalTokens" | "maxRepeats" | "maxTokens" | "deadlineMs";
 
-/** What is run. */
-export interface Task {
-  conversation: Conversation;
-  /** Ends the run. */
-  signal?: AbortSignal | undefined;
-  /** Looks at a finished answer: a text asks the model once more, nothing accepts it. */
-  review?: ((result: RunResult) => Promise<string | undefined>) | undefined;
-}
-
 /**
  * Runs a conversation until the model has answered: a reply, the results of its calls, the next reply.
  *
+ * @param outer Ends the run.
+ * @param review Looks at a finished answer: a text asks the model once more, nothing accepts it.
  * @returns Events as the provider groups them, but a completed message alone: it is in the conversation by then.
  * @throws {TypeError} Another run uses the conversation.
  */
 export async function* loop(
   provider: Provider,
   settings: RunSettings,
-  { conversation, signal: outer, review }: Task,
+  conversation: Conversation,
+  outer?: AbortSignal,
+  review?: (result: RunResult) => Promise<string | undefined>,
 ): AsyncGenerator<AgentEvent[], RunResult, undefined> {
   outer?.throwIfAborted();
   if (IN_USE.has(conversation)) throw new TypeError("Cannot run the conversation: another run is using it");
@@ -66,10 +61,14 @@ export async function* loop(
     if (used >= settings[name]!) throw reached(code, name);
   }
 
-  function resultOf({ id }: ToolUseBlock, outcome: Outcome): ToolResultBlock {
-    // Secrets go before the cut could leave half of one (rule R-45).
-    const content = cutMiddle(provider.scrub(outcome.content), settings.maxToolResultChars) || "(no output)";
-    return { type: "tool_result", toolUseId: id, ...outcome, content };
+  function resultOf({ id }: ToolUseBlock, { why, content = `error: ${why}` }: Outcome): ToolResultBlock {
+    return {
+      type: "tool_result",
+      toolUseId: id,
+      // Secrets go before the cut could leave half of one (rule R-45).
+      content: cutMiddle(provider.scrub(content), settings.maxToolResultChars) || "(no output)",
+      ...(why && { isError: true }),
+    };
   }
 
   function soFar<M>(message: M): Omit<PartialRun, "message"> & { message: M } {
@@ -88,7 +87,6 @@ export async function* loop(
         if (last?.type === "message_complete") reply = last;
         yield reply ? batch.slice(0, -1) : batch;
       }
-      check();
       if (!reply) throw fault("truncated", "the reply has no end", true);
 
       // A forced choice holds once, or the run could never end.
@@ -124,25 +122,23 @@ export async function* loop(
       }
 
       conversation.addAssistantMessage(message);
-      const why = failure(`not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`);
-      const results = calls.map((call) => resultOf(call, why));
+      const why = `not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`;
+      const results = calls.map((call) => resultOf(call, { why }));
       try {
         yield [reply];
         check();
         // A tool that fails is an answer; what `decide` throws ends the run.
         for (const [i, call] of calls.entries()) {
           if (!isRefused) {
-            let ready = checkCall(call, settings.tools);
-            if (settings.decide && typeof ready !== "string") {
-              ready = denial(await race(settings.decide(call, { signal }), signal)) ?? ready;
-            }
-            let outcome = failure(ready as string);
-            if (typeof ready !== "string") {
+            const run = await checkCall(call, settings, signal);
+            let outcome: Outcome;
+            if (typeof run === "string") outcome = { why: run };
+            else {
               yield [{ type: "tool_start", call }];
               check();
               toolCalls++;
-              results[i] = resultOf(call, failure("interrupted while running, it may have taken effect"));
-              outcome = await callTool(ready, signal, settings.toolTimeoutMs);
+              results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
+              outcome = await run();
             }
             results[i] = resultOf(call, outcome);
           }
@@ -180,11 +176,4 @@ export async function* loop(
     close();
     IN_USE.delete(conversation);
   }
-}
-
-/** Why a call may not run. Only a plain yes allows: `decide` is the caller's code and may return anything. */
-function denial(decision: unknown): string | undefined {
-  const { allow, reason } = Object(decision);
-  if (allow === true) return undefined;
-  return typeof reason === "string" && reason !== "" ? `denied: ${reason}` : "denied";
 }
