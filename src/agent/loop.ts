@@ -9,9 +9,10 @@ import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
+import { stripReasoning } from "../text/reasoning.ts";
 import { checkCall, createSpan, cutMiddle, type Outcome } from "./call_tool.ts";
 import type { RunResult, RunSettings } from "./options.ts";
-import { addUsage, cleanText, fault, textOf } from "./reply.ts";
+import { addUsage, fault, textOf } from "./reply.ts";
 
 /** Conversations that a run appends to at this moment. */
 const IN_USE = new WeakSet<Conversation>();
@@ -72,7 +73,9 @@ export async function* loop(
   }
 
   function soFar<M>(message: M): Omit<PartialRun, "message"> & { message: M } {
-    return { text: cleanText(provider, text), iterations, toolCalls, usage, conversation, message };
+    // With `auto` the provider has parted reasoning from text already, and an answer may quote a tag.
+    const answer = provider.thinkTags === "off" ? stripReasoning(text) : text.trim();
+    return { text: answer, iterations, toolCalls, usage, conversation, message };
   }
 
   try {
@@ -105,13 +108,13 @@ export async function* loop(
 
       // The order is the contract's: length, refusal, calls, pause, end.
       let error: PawlError | undefined;
-      if (isCut && !isSilent && rawStopReason !== "model_context_window_exceeded") {
+      if (isCut && !isSilent && !rawStopReason?.includes("context_window")) {
         error = reached("output_limit", "maxTokens");
       } else if (isCut || (isSilent && !isRefused && inputTokens! >= FULL_PROMPT_TOKENS)) {
         error = fault("context_overflow", "the model's context is full");
       } else if (goesOn && calls.length > MAX_CALLS) {
         error = fault("iteration_limit", `there are ${calls.length} calls, the cap is ${MAX_CALLS}`);
-      } else if (!goesOn && !isRefused && toolCalls === 0 && cleanText(provider, text) === "") {
+      } else if (!goesOn && !isRefused && toolCalls === 0 && soFar(message).text === "") {
         // Once a tool has run, nothing more to say is an answer (quirk A-23).
         error = fault("empty_reply", "the reply is empty", true);
       }
@@ -131,16 +134,14 @@ export async function* loop(
         for (const [i, call] of calls.entries()) {
           if (!isRefused) {
             const run = await checkCall(call, settings, signal);
-            let outcome: Outcome;
-            if (typeof run === "string") outcome = { why: run };
+            if (typeof run === "string") results[i] = resultOf(call, { why: run });
             else {
               yield [{ type: "tool_start", call }];
               check();
               toolCalls++;
               results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
-              outcome = await run();
+              results[i] = resultOf(call, await run());
             }
-            results[i] = resultOf(call, outcome);
           }
           yield [{ type: "tool_result", call, result: results[i]! }];
         }
