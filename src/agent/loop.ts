@@ -4,7 +4,7 @@
  */
 import type { Conversation } from "../model/conversation.ts";
 import { isPawlError, type PartialReply, type PartialRun, type PawlError, type PawlErrorCode } from "../model/error.ts";
-import type { AgentEvent, MessageCompleteEvent } from "../model/event.ts";
+import type { AgentEvent, MessageCompleteEvent, StreamEvent } from "../model/event.ts";
 import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { race } from "../provider/receiver.ts";
@@ -32,18 +32,13 @@ type Bound = "maxIterations" | "maxTotalTokens" | "maxRepeats" | "maxTokens" | "
  * @returns Events as the provider groups them, but a completed message alone: it is in the conversation by then.
  * @throws {TypeError} Another run uses the conversation.
  */
-export async function* loop(
+export function loop(
   provider: Provider,
   settings: RunSettings,
   conversation: Conversation,
   outer?: AbortSignal,
   review?: (result: RunResult) => Promise<string | undefined>,
 ): AsyncGenerator<AgentEvent[], RunResult, undefined> {
-  outer?.throwIfAborted();
-  if (IN_USE.has(conversation)) throw new TypeError("Cannot run the conversation: another run is using it");
-  IN_USE.add(conversation);
-  const { signal, check, close } = createSpan(outer, settings.deadlineMs, () => reached("budget", "deadlineMs"));
-  const request: StreamOptions = { ...settings, signal };
   const usage: Usage = {};
   let iterations = 0, toolCalls = 0, spent = 0;
   /** Text of the last message, and of the paused turns before it. */
@@ -51,6 +46,8 @@ export async function* loop(
   /** Text of the paused turns right before the reply that is under way. */
   let paused = "";
   let fingerprint = "", repeats = 0;
+  /** The reply that is under way. */
+  let reading: ReturnType<Provider["batches"]> | undefined;
 
   /** The error of a bound that is reached: names it and its value. */
   function reached(code: PawlErrorCode, name: Bound): PawlError {
@@ -78,103 +75,120 @@ export async function* loop(
     return { text: answer, iterations, toolCalls, usage, conversation, message };
   }
 
-  try {
-    for (;;) {
-      checkBound("iteration_limit", "maxIterations", iterations);
-      checkBound("budget", "maxTotalTokens", spent);
-      check();
-      const sent = await race(settings.prepare?.(conversation, { signal }), signal) || conversation;
-      let reply: MessageCompleteEvent | undefined;
-      for await (const batch of provider.batches(sent, request)) {
-        const last = batch.at(-1);
-        if (last?.type === "message_complete") reply = last;
-        yield reply ? batch.slice(0, -1) : batch;
-      }
-      if (!reply) throw fault("truncated", "the reply has no end", true);
-
-      // A forced choice holds once, or the run could never end.
-      if (request.toolChoice !== "none") request.toolChoice = undefined;
-      const { message, stopReason, rawStopReason } = reply;
-      const { inputTokens, outputTokens } = reply.usage ?? {};
-      const isRefused = stopReason === "refusal", isCut = stopReason === "max_tokens";
-      const isSilent = message.content.length === 0 && outputTokens === 0;
-      const calls = message.content.filter((block) => block.type === "tool_use");
-      const isPause = stopReason === "pause_turn" && calls.length === 0;
-      const goesOn = isPause || (calls.length > 0 && !isRefused);
-      iterations++;
-      addUsage(usage, reply.usage);
-      spent += (inputTokens ?? estimateTokens(sent.messages)) + (outputTokens ?? estimateTokens([message]));
-      text = paused + textOf(message);
-
-      // The order is the contract's: length, refusal, calls, pause, end.
-      let error: PawlError | undefined;
-      if (isCut && !isSilent && !rawStopReason?.includes("context_window")) {
-        error = reached("output_limit", "maxTokens");
-      } else if (isCut || (isSilent && !isRefused && inputTokens! >= FULL_PROMPT_TOKENS)) {
-        error = fault("context_overflow", "the model's context is full");
-      } else if (goesOn && calls.length > MAX_CALLS) {
-        error = fault("iteration_limit", `there are ${calls.length} calls, the cap is ${MAX_CALLS}`);
-      } else if (!goesOn && !isRefused && toolCalls === 0 && soFar(message).text === "") {
-        // Once a tool has run, nothing more to say is an answer (quirk A-23).
-        error = fault("empty_reply", "the reply is empty", true);
-      }
-      if (error) {
-        error.partial = { message };
-        yield [reply];
-        throw error;
-      }
-
-      conversation.addAssistantMessage(message);
-      const why = `not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`;
-      const results = calls.map((call) => resultOf(call, { why }));
-      try {
-        yield [reply];
+  async function* rounds(): AsyncGenerator<AgentEvent[], RunResult, StreamEvent[]> {
+    outer?.throwIfAborted();
+    if (IN_USE.has(conversation)) throw new TypeError("Cannot run the conversation: another run is using it");
+    IN_USE.add(conversation);
+    const { signal, check, close } = createSpan(outer, settings.deadlineMs, () => reached("budget", "deadlineMs"));
+    const request: StreamOptions = { ...settings, signal };
+    try {
+      for (;;) {
+        checkBound("iteration_limit", "maxIterations", iterations);
+        checkBound("budget", "maxTotalTokens", spent);
         check();
-        // A tool that fails is an answer; what `decide` throws ends the run.
-        for (const [i, call] of calls.entries()) {
-          if (!isRefused) {
-            const run = await checkCall(call, settings, signal);
-            if (typeof run === "string") results[i] = resultOf(call, { why: run });
-            else {
-              yield [{ type: "tool_start", call }];
-              check();
-              toolCalls++;
-              results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
-              results[i] = resultOf(call, await run());
-            }
-          }
-          yield [{ type: "tool_result", call, result: results[i]! }];
-        }
-      } finally {
-        if (calls.length > 0) conversation.addToolResults(results);
-      }
-      if (calls.length > 0) {
-        const seen = JSON.stringify([calls, results], ["name", "input", "content"]);
-        repeats = seen === fingerprint ? repeats + 1 : 1;
-        fingerprint = seen;
-        checkBound("no_progress", "maxRepeats", repeats);
-      }
-      paused = isPause ? text : "";
-      if (goesOn) continue;
+        const sent = await race(settings.prepare?.(conversation, { signal }), signal) || conversation;
+        reading = provider.batches(sent, request);
+        // The batches pass by, see below; this is the last.
+        const batch = yield [];
+        await reading.return(undefined!);
+        reading = undefined;
+        yield batch.slice(0, -1);
+        const reply = batch.at(-1) as MessageCompleteEvent;
+        // A forced choice holds once, or the run could never end.
+        if (request.toolChoice !== "none") request.toolChoice = undefined;
+        const { message, stopReason, rawStopReason } = reply;
+        const { inputTokens, outputTokens } = reply.usage ?? {};
+        const isRefused = stopReason === "refusal", isCut = stopReason === "max_tokens";
+        const isSilent = message.content.length === 0 && outputTokens === 0;
+        const calls = message.content.filter((block) => block.type === "tool_use");
+        const isPause = stopReason === "pause_turn" && calls.length === 0;
+        const goesOn = isPause || (calls.length > 0 && !isRefused);
+        iterations++;
+        addUsage(usage, reply.usage);
+        spent += (inputTokens ?? estimateTokens(sent.messages)) + (outputTokens ?? estimateTokens([message]));
+        text = paused + textOf(message);
 
-      const result: RunResult = { ...soFar(message), stopReason };
-      const question = await race(review?.(result), signal);
-      if (question === undefined) return result;
-      conversation.addUserMessage(question);
+        // The order is the contract's: length, refusal, calls, pause, end.
+        let error: PawlError | undefined;
+        if (isCut && !isSilent && !rawStopReason?.includes("context_window")) {
+          error = reached("output_limit", "maxTokens");
+        } else if (isCut || (isSilent && !isRefused && inputTokens! >= FULL_PROMPT_TOKENS)) {
+          error = fault("context_overflow", "the model's context is full");
+        } else if (goesOn && calls.length > MAX_CALLS) {
+          error = fault("iteration_limit", `there are ${calls.length} calls, the cap is ${MAX_CALLS}`);
+        } else if (!goesOn && !isRefused && toolCalls === 0 && soFar(message).text === "") {
+          // Once a tool has run, nothing more to say is an answer (quirk A-23).
+          error = fault("empty_reply", "the reply is empty", true);
+        }
+        if (error) {
+          error.partial = { message };
+          yield [reply];
+          throw error;
+        }
+
+        conversation.addAssistantMessage(message);
+        const why = `not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`;
+        const results = calls.map((call) => resultOf(call, { why }));
+        try {
+          yield [reply];
+          check();
+          // A tool that fails is an answer; what `decide` throws ends the run.
+          for (const [i, call] of calls.entries()) {
+            if (!isRefused) {
+              const run = await checkCall(call, settings, signal);
+              if (typeof run === "string") results[i] = resultOf(call, { why: run });
+              else {
+                yield [{ type: "tool_start", call }];
+                check();
+                toolCalls++;
+                results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
+                results[i] = resultOf(call, await run());
+              }
+            }
+            yield [{ type: "tool_result", call, result: results[i]! }];
+          }
+        } finally {
+          if (calls.length > 0) conversation.addToolResults(results);
+        }
+        if (calls.length > 0) {
+          const seen = JSON.stringify([calls, results], ["name", "input", "content"]);
+          repeats = seen === fingerprint ? repeats + 1 : 1;
+          fingerprint = seen;
+          checkBound("no_progress", "maxRepeats", repeats);
+        }
+        paused = isPause ? text : "";
+        if (goesOn) continue;
+
+        const result: RunResult = { ...soFar(message), stopReason };
+        const question = await race(review?.(result), signal);
+        if (question === undefined) return result;
+        conversation.addUserMessage(question);
+      }
+    } catch (caught) {
+      const thrown = signal.aborted ? signal.reason : caught;
+      // The caller's own reason is not ours to write on.
+      if (isPawlError(thrown) && thrown !== outer?.reason) {
+        const broken = thrown.partial as PartialReply | undefined;
+        const message = broken?.message?.content.length ? broken.message : undefined;
+        if (message) text = paused + textOf(message);
+        addUsage(usage, broken?.usage);
+        thrown.partial = soFar(message);
+      }
+      throw thrown;
+    } finally {
+      await reading?.return(undefined!);
+      close();
+      IN_USE.delete(conversation);
     }
-  } catch (caught) {
-    const thrown = signal.aborted ? signal.reason : caught;
-    // The caller's own reason is not ours to write on.
-    if (isPawlError(thrown) && thrown !== outer?.reason) {
-      const broken = thrown.partial as PartialReply | undefined;
-      const message = broken?.message?.content.length ? broken.message : undefined;
-      if (message) text = paused + textOf(message);
-      addUsage(usage, broken?.usage);
-      thrown.partial = soFar(message);
-    }
-    throw thrown;
-  } finally {
-    close();
-    IN_USE.delete(conversation);
   }
+
+  const run = rounds(), resume = run.next.bind(run), fail = run.throw.bind(run);
+  // One more generator between a chunk and its events would cost as much as an event: batches pass it by, up to the last.
+  return Object.assign(run, {
+    next: () =>
+      reading?.next().then((result) => {
+        if (result.done) return fail(fault("truncated", "the reply has no end", true));
+        return result.value.at(-1)?.type === "message_complete" ? resume(result.value) : result;
+      }, fail) ?? resume(),
+  }) as AsyncGenerator<AgentEvent[], RunResult, undefined>;
 }
