@@ -9,8 +9,6 @@ import { race } from "../provider/receiver.ts";
 import { isObject, parse } from "../provider/tool_input.ts";
 import type { RunSettings } from "./options.ts";
 
-const KINDS = "null array object string number boolean";
-
 /** What a call led to, before it is scrubbed and cut. */
 export interface Outcome {
   /** What the tool answered. */
@@ -23,8 +21,6 @@ export interface Outcome {
 export interface Span {
   /** Aborted then. */
   signal: AbortSignal;
-  /** Throws then, also where a timer is late because a tool has blocked the thread. */
-  check(): void;
   /** To be called at its end: lets go of timer and listener. */
   close(): void;
 }
@@ -39,7 +35,6 @@ export interface Span {
 export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity, late: () => unknown): Span {
   const stop = new AbortController();
   const { signal } = stop;
-  const endsAt = performance.now() + ms;
   function end(): void {
     stop.abort(outer?.aborted ? outer.reason : late());
   }
@@ -47,10 +42,6 @@ export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity
   outer?.addEventListener("abort", end);
   return {
     signal,
-    check() {
-      if (performance.now() >= endsAt) end();
-      signal.throwIfAborted();
-    },
     close() {
       clearTimeout(timer);
       outer?.removeEventListener("abort", end);
@@ -124,7 +115,7 @@ export function misfits({ required, properties }: JsonSchema, value: Record<stri
 function isOfType(value: unknown, type: unknown): boolean {
   const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   // A type that JSON Schema does not know forbids nothing.
-  return type === kind || (type === "integer" ? Number.isInteger(value) : !KINDS.includes(String(type)));
+  return type === kind || (type === "integer" ? Number.isInteger(value) : !/^(null|array|object|string|number|boolean)$/.test(String(type)));
 }
 
 /** Text of whatever a tool threw: a getter of it may throw again. */

@@ -79,13 +79,15 @@ export function loop(
     outer?.throwIfAborted();
     if (IN_USE.has(conversation)) throw new TypeError("Cannot run the conversation: another run is using it");
     IN_USE.add(conversation);
-    const { signal, check, close } = createSpan(outer, settings.deadlineMs, () => reached("budget", "deadlineMs"));
+    const { signal, close } = createSpan(outer, settings.deadlineMs, () => reached("budget", "deadlineMs"));
+    const began = performance.now();
     const request: StreamOptions = { ...settings, signal };
     try {
       for (;;) {
         checkBound("iteration_limit", "maxIterations", iterations);
         checkBound("budget", "maxTotalTokens", spent);
-        check();
+        // A tool that blocks the thread holds up the timer too.
+        checkBound("budget", "deadlineMs", performance.now() - began);
         const sent = await race(settings.prepare?.(conversation, { signal }), signal) || conversation;
         reading = provider.batches(sent, request);
         // The batches pass by, see below; this is the last.
@@ -131,7 +133,7 @@ export function loop(
         const results = calls.map((call) => resultOf(call, { why }));
         try {
           yield [reply];
-          check();
+          signal.throwIfAborted();
           // A tool that fails is an answer; what `decide` throws ends the run.
           for (const [i, call] of calls.entries()) {
             if (!isRefused) {
@@ -139,7 +141,7 @@ export function loop(
               if (typeof run === "string") results[i] = resultOf(call, { why: run });
               else {
                 yield [{ type: "tool_start", call }];
-                check();
+                signal.throwIfAborted();
                 toolCalls++;
                 results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
                 results[i] = resultOf(call, await run());
