@@ -115,7 +115,8 @@ export function misfits({ required, properties }: JsonSchema, value: Record<stri
 function isOfType(value: unknown, type: unknown): boolean {
   const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   // A type that JSON Schema does not know forbids nothing.
-  return type === kind || (type === "integer" ? Number.isInteger(value) : !/^(null|array|object|string|number|boolean)$/.test(String(type)));
+  return type === kind ||
+    (type === "integer" ? Number.isInteger(value) : !/^(null|array|object|string|number|boolean)$/.test(String(type)));
 }
 
 /** Text of whatever a tool threw: a getter of it may throw again. */

@@ -88,6 +88,7 @@ export function loop(
         checkBound("budget", "maxTotalTokens", spent);
         // A tool that blocks the thread holds up the timer too.
         checkBound("budget", "deadlineMs", performance.now() - began);
+
         const sent = await race(settings.prepare?.(conversation, { signal }), signal) || conversation;
         reading = provider.batches(sent, request);
         // The batches pass by, see below; this is the last.
@@ -98,6 +99,7 @@ export function loop(
         const reply = batch.at(-1) as MessageCompleteEvent;
         // A forced choice holds once, or the run could never end.
         if (request.toolChoice !== "none") request.toolChoice = undefined;
+
         const { message, stopReason, rawStopReason } = reply;
         const { inputTokens, outputTokens } = reply.usage ?? {};
         const isRefused = stopReason === "refusal", isCut = stopReason === "max_tokens";
@@ -137,14 +139,14 @@ export function loop(
           // A tool that fails is an answer; what `decide` throws ends the run.
           for (const [i, call] of calls.entries()) {
             if (!isRefused) {
-              const run = await checkCall(call, settings, signal);
-              if (typeof run === "string") results[i] = resultOf(call, { why: run });
+              const ready = await checkCall(call, settings, signal);
+              if (typeof ready === "string") results[i] = resultOf(call, { why: ready });
               else {
                 yield [{ type: "tool_start", call }];
                 signal.throwIfAborted();
                 toolCalls++;
                 results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
-                results[i] = resultOf(call, await run());
+                results[i] = resultOf(call, await ready());
               }
             }
             yield [{ type: "tool_result", call, result: results[i]! }];
@@ -152,6 +154,7 @@ export function loop(
         } finally {
           if (calls.length > 0) conversation.addToolResults(results);
         }
+
         if (calls.length > 0) {
           const seen = JSON.stringify([calls, results], ["name", "input", "content"]);
           repeats = seen === fingerprint ? repeats + 1 : 1;
@@ -186,11 +189,10 @@ export function loop(
 
   const run = rounds(), resume = run.next.bind(run), fail = run.throw.bind(run);
   // One more generator between a chunk and its events would cost as much as an event: batches pass it by, up to the last.
-  return Object.assign(run, {
-    next: () =>
-      reading?.next().then((result) => {
-        if (result.done) return fail(fault("truncated", "the reply has no end", true));
-        return result.value.at(-1)?.type === "message_complete" ? resume(result.value) : result;
-      }, fail) ?? resume(),
-  }) as AsyncGenerator<AgentEvent[], RunResult, undefined>;
+  run.next = () =>
+    reading?.next().then((result) => {
+      if (result.done) return fail(fault("truncated", "the reply has no end", true));
+      return result.value.at(-1)?.type === "message_complete" ? resume(result.value) : result;
+    }, fail) ?? resume();
+  return run as AsyncGenerator<AgentEvent[], RunResult>;
 }

@@ -329,7 +329,7 @@ Deno.test("Exchange.read: maxResponseBytes counts bytes, hands out what is withi
       assert(isPawlError(error, "response_too_large"));
       assertEquals(
         error.message,
-        `Cannot read the reply: it exceeds limits.maxResponseBytes (${cap} bytes)`,
+        `Cannot read the reply: it exceeds limits.maxResponseBytes (${cap})`,
       );
       assert(body.startsWith(text) && utf8.encode(text).length <= cap);
     });
