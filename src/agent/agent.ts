@@ -7,7 +7,7 @@ import type { AgentEvent } from "../model/event.ts";
 import type { Provider } from "../provider/provider.ts";
 import { eventsOf, play, type Receiver } from "../provider/receiver.ts";
 import { loop } from "./loop.ts";
-import { type AgentOptions, resolveOptions, type RunResult, type RunSettings } from "./options.ts";
+import { type AgentOptions, resolveOptions, type RunResult } from "./options.ts";
 
 /**
  * Holds a conversation with a model and runs the tools it calls, one after another, until it has answered.
@@ -46,8 +46,7 @@ import { type AgentOptions, resolveOptions, type RunResult, type RunSettings } f
  * ```
  */
 export class Agent {
-  readonly #provider: Provider;
-  readonly #settings: RunSettings;
+  readonly #run: (conversation: Conversation, signal?: AbortSignal) => ReturnType<typeof loop>;
 
   /**
    * Makes an agent; nothing is sent yet.
@@ -58,8 +57,7 @@ export class Agent {
    * @throws {RangeError} A number is out of its range.
    */
   constructor(provider: Provider, options: AgentOptions = {}) {
-    this.#provider = provider;
-    this.#settings = resolveOptions(options);
+    this.#run = loop.bind(undefined, provider, resolveOptions(options));
   }
 
   /**
@@ -75,10 +73,9 @@ export class Agent {
   runStep(
     conversation: Conversation,
     receiver: Receiver = {},
-    options: { signal?: AbortSignal } = {},
+    { signal }: { signal?: AbortSignal } = {},
   ): Promise<RunResult> {
-    const { signal } = options;
-    return play(loop(this.#provider, this.#settings, { conversation, signal }), receiver, signal);
+    return play(this.#run(conversation, signal), receiver, signal);
   }
 
   /**
@@ -92,9 +89,8 @@ export class Agent {
    */
   stream(
     conversation: Conversation,
-    options: { signal?: AbortSignal } = {},
+    { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<AgentEvent, RunResult, undefined> {
-    const { signal } = options;
-    return eventsOf(loop(this.#provider, this.#settings, { conversation, signal }), signal);
+    return eventsOf(this.#run(conversation, signal), signal);
   }
 }

@@ -4,45 +4,93 @@
  */
 import { quote } from "../model/error.ts";
 import type { ToolUseBlock } from "../model/message.ts";
-import type { JsonSchema, Tool } from "../model/tool.ts";
+import type { JsonSchema } from "../model/tool.ts";
 import { race } from "../provider/receiver.ts";
-import { parseInput } from "../provider/tool_input.ts";
-
-/** Starts a timer, if there is a delay; a longer one than a timer can hold would fire at once. */
-export function startTimer(ms: number | undefined, act: () => void): ReturnType<typeof setTimeout> | undefined {
-  return ms === undefined ? undefined : setTimeout(act, Math.min(ms, 2 ** 31 - 1));
-}
-
-const KINDS = "null array object string number boolean";
+import { isObject, parse } from "../provider/tool_input.ts";
+import type { RunSettings } from "./options.ts";
 
 /** What a call led to, before it is scrubbed and cut. */
 export interface Outcome {
-  content: string;
-  isError?: true;
+  /** What the tool answered. */
+  content?: string;
+  /** What went wrong instead: the model sees it, the run goes on. */
+  why?: string;
 }
 
-/** An answer that says what went wrong; the model sees it, the run goes on. */
-export function failure(why: string): Outcome {
-  return { content: `error: ${why}`, isError: true };
+/** Something that ends early: with what it is part of, or when its time is over. */
+export interface Span {
+  /** Aborted then. */
+  signal: AbortSignal;
+  /** To be called at its end: lets go of timer and listener. */
+  close(): void;
 }
 
 /**
- * Looks for what stands against a call before anybody is asked and anything runs.
+ * Begins a span.
  *
- * @returns The tool and its input, or the reason why it cannot run.
+ * @param outer Signal of what it is part of; not aborted yet.
+ * @param ms Its time; more than a timer can hold is no bound for the timer.
+ * @param late Makes the reason for when its time is over.
  */
-export function checkCall(
-  call: ToolUseBlock,
-  tools: readonly Tool[],
-): { tool: Tool; input: Record<string, unknown> } | string {
-  const tool = tools.find(({ name }) => name === call.name);
-  if (!tool) {
-    return `unknown tool ${quote(call.name)}, the tools are: ${tools.map(({ name }) => name).join(", ") || "none"}`;
+export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity, late: () => unknown): Span {
+  const stop = new AbortController();
+  const { signal } = stop;
+  function end(): void {
+    stop.abort(outer?.aborted ? outer.reason : late());
   }
-  if (call.invalid) return "invalid input: the arguments are not one JSON object";
-  const input = parseInput(call);
-  const misses = misfits(tool.inputSchema, input);
-  return misses.length > 0 ? `invalid input: ${misses.join(", ")}` : { tool, input };
+  const timer = ms < 2 ** 31 ? setTimeout(end, ms) : undefined;
+  outer?.addEventListener("abort", end);
+  return {
+    signal,
+    close() {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", end);
+    },
+  };
+}
+
+/**
+ * Looks for what stands against a call; the caller is asked last, by `decide`.
+ *
+ * @param outer Signal of the run.
+ * @returns What runs the tool, or the reason why it cannot run.
+ * @throws Whatever `decide` throws, or `outer.reason`.
+ */
+export async function checkCall(
+  call: ToolUseBlock,
+  { tools, decide, toolTimeoutMs }: RunSettings,
+  outer: AbortSignal,
+): Promise<string | (() => Promise<Outcome>)> {
+  const names = tools.map(({ name }) => name), tool = tools[names.indexOf(call.name)];
+  if (!tool) return `unknown tool ${quote(call.name)}, the tools are: ${names.join(", ") || "none"}`;
+  const input = parse(call.input);
+  if (call.invalid || !isObject(input)) return "invalid input: the arguments are not one JSON object";
+  const misses = misfits(tool.inputSchema, input).join(", ");
+  if (misses) return `invalid input: ${misses}`;
+  if (decide) {
+    // Only a plain yes allows: it is the caller's code and may return anything.
+    const { allow, reason } = Object(await race(decide(call, { signal: outer }), outer));
+    if (allow !== true) return reason && typeof reason === "string" ? `denied: ${reason}` : "denied";
+  }
+
+  /** The signal of a tool is aborted when the run is stopped or its time is over; it is not waited for then. */
+  return async function run() {
+    const ms = tool.timeoutMs ?? toolTimeoutMs;
+    const { signal, close } = createSpan(
+      outer,
+      ms,
+      () => new DOMException(`timed out after ${ms} ms`, "TimeoutError"),
+    );
+    try {
+      const content: unknown = await race(tool.run(input, { signal, call }), signal);
+      return typeof content === "string" ? { content } : { why: `the tool returned ${typeof content}, not text` };
+    } catch (error) {
+      outer.throwIfAborted();
+      return { why: describe(error) };
+    } finally {
+      close();
+    }
+  };
 }
 
 /**
@@ -50,14 +98,15 @@ export function checkCall(
  *
  * @returns What is missing or of another type; empty if it fits.
  */
-export function misfits(schema: JsonSchema, value: Record<string, unknown>): string[] {
-  const { required, properties } = schema;
-  const misses = (Array.isArray(required) ? required : [])
-    .filter((name) => !Object.hasOwn(value, name)).map((name) => `${JSON.stringify(name)} is missing`);
+export function misfits({ required, properties }: JsonSchema, value: Record<string, unknown>): string[] {
+  const misses: string[] = [];
+  for (const name of Array.isArray(required) ? required : []) {
+    if (!Object.hasOwn(value, name)) misses.push(`${quote(name)} is missing`);
+  }
   for (const [name, property] of Object.entries(properties ?? {})) {
     const types = [(property as JsonSchema | null)?.type ?? "any"].flat();
     if (Object.hasOwn(value, name) && !types.some((type) => isOfType(value[name], type))) {
-      misses.push(`${JSON.stringify(name)} must be of type ${types.join(" or ")}`);
+      misses.push(`${quote(name)} must be of type ${types.join(" or ")}`);
     }
   }
   return misses;
@@ -66,48 +115,19 @@ export function misfits(schema: JsonSchema, value: Record<string, unknown>): str
 function isOfType(value: unknown, type: unknown): boolean {
   const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   // A type that JSON Schema does not know forbids nothing.
-  return type === kind || (type === "integer" ? Number.isInteger(value) : !KINDS.includes(String(type)));
-}
-
-/**
- * Runs a tool. Its signal is aborted when the run is stopped or its time is over; it is not waited for then.
- *
- * @param timeoutMs Milliseconds; absent: no bound of its own.
- * @throws `signal.reason`, once `signal` is aborted; nothing else.
- */
-export async function callTool(
-  { tool, input }: { tool: Tool; input: Record<string, unknown> },
-  call: ToolUseBlock,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs?: number | undefined },
-): Promise<Outcome> {
-  const stop = new AbortController();
-  const timer = startTimer(timeoutMs, () => {
-    stop.abort(new DOMException(`timed out after ${timeoutMs} ms`, "TimeoutError"));
-  });
-  try {
-    const work = new Promise((done) => done(tool.run(input, { signal: stop.signal, call })));
-    const value = await race(race(work, stop.signal), signal);
-    return typeof value === "string" ? { content: value } : failure(`the tool returned ${typeof value}, not text`);
-  } catch (error) {
-    if (signal.aborted) {
-      stop.abort(signal.reason);
-      throw signal.reason;
-    }
-    return failure(describe(error));
-  } finally {
-    clearTimeout(timer);
-  }
+  return type === kind ||
+    (type === "integer" ? Number.isInteger(value) : !/^(null|array|object|string|number|boolean)$/.test(String(type)));
 }
 
 /** Text of whatever a tool threw: a getter of it may throw again. */
 function describe(thrown: unknown): string {
-  let text;
   try {
-    text = (thrown as Error | undefined)?.message ?? thrown;
+    const text = (thrown as Error | undefined)?.message ?? thrown;
+    if (typeof text === "string" && text) return text;
   } catch {
     // Then it says nothing.
   }
-  return typeof text === "string" && text || "the tool failed";
+  return "the tool failed";
 }
 
 /**

@@ -72,14 +72,15 @@ export interface RunResult {
   conversation: Conversation;
 }
 
-const BOUNDS = {
-  maxIterations: [1, 32],
-  maxRepeats: [2],
-  maxTotalTokens: [1],
-  deadlineMs: [1],
-  toolTimeoutMs: [1],
-  maxToolResultChars: [1],
-} as const;
+/** The default of each bound, the smallest value, and the largest. */
+const BOUNDS: { [name in keyof AgentOptions]: [fallback?: number | undefined, least?: number, most?: number] } = {
+  maxIterations: [8, 1, 32],
+  maxRepeats: [undefined, 2],
+  maxTotalTokens: [],
+  deadlineMs: [],
+  toolTimeoutMs: [],
+  maxToolResultChars: [65_536],
+};
 
 /**
  * Checks the options of an agent, and snapshots its tools.
@@ -89,14 +90,10 @@ const BOUNDS = {
 export function resolveOptions(options: AgentOptions): RunSettings {
   const tools = [...options.tools ?? []];
   validateTools(tools);
-  for (const [name, [least, most]] of Object.entries(BOUNDS)) {
-    checkInteger(name, options[name as keyof typeof BOUNDS] ?? least, least, most);
+  const settings: Record<string, unknown> = { ...options, tools };
+  for (const [name, [fallback, ...range]] of Object.entries(BOUNDS)) {
+    settings[name] ??= fallback;
+    if (settings[name] !== undefined) checkInteger(name, settings[name] as number, ...range);
   }
-  for (const { name, timeoutMs = 1 } of tools) checkInteger(`timeoutMs of the tool "${name}"`, timeoutMs);
-  return {
-    ...options,
-    tools,
-    maxIterations: options.maxIterations ?? 8,
-    maxToolResultChars: options.maxToolResultChars ?? 65_536,
-  };
+  return settings as unknown as RunSettings;
 }

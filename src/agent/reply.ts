@@ -4,27 +4,15 @@
  */
 import { PawlError, type PawlErrorCode } from "../model/error.ts";
 import type { Message, Usage } from "../model/message.ts";
-import type { Provider } from "../provider/provider.ts";
-import { stripReasoning } from "../text/reasoning.ts";
 
 /** Makes an error of the loop. */
 export function fault(code: PawlErrorCode, why: string, retryable = false): PawlError {
   return new PawlError(code, `Cannot go on: ${why}`, { retryable });
 }
 
-/** The error of a bound that is reached: names it and its value. */
-export function reached(code: PawlErrorCode, name: string, value: number | undefined): PawlError {
-  return fault(code, `${name} (${value}) is reached`);
-}
-
 /** The text blocks of a message, joined with nothing. */
 export function textOf({ content }: Message): string {
   return content.map((block) => block.type === "text" ? block.text : "").join("");
-}
-
-/** The text to hand out. With `auto` the provider has parted reasoning from text already, and an answer may quote a tag. */
-export function cleanText({ thinkTags }: Pick<Provider, "thinkTags">, text: string): string {
-  return thinkTags === "off" ? stripReasoning(text) : text.trim();
 }
 
 /** Adds field by field; what is absent on both sides stays absent. */

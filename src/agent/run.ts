@@ -98,6 +98,6 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
     }
     throw fault("invalid_json", "the answer is refused, " + excerpt(findings, (text) => provider.scrub(text)));
   }
-  const task = { conversation, signal, review: schema || validate ? review : undefined };
-  return await play(loop(provider, settings, task), receiver, signal);
+  const events = loop(provider, settings, conversation, signal, schema || validate ? review : undefined);
+  return await play(events, receiver, signal);
 }

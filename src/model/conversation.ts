@@ -13,7 +13,9 @@ export interface ConversationJson {
 }
 
 /** Block types with the fields that must be strings. */
-const BLOCK_STRINGS = {
+const BLOCK_STRINGS: Record<string, string> = {
+  // A type may be named like something that every object inherits.
+  __proto__: null!,
   text: "text",
   thinking: "text",
   tool_use: "id name input",
@@ -88,7 +90,7 @@ export class Conversation {
   static fromJSON(json: unknown): Conversation {
     const { version, messages } = (json ?? {}) as Partial<ConversationJson>;
     if (version !== 1 || !Array.isArray(messages)) {
-      throw new TypeError("Cannot read the conversation: it is no object with version 1 and messages");
+      throw new TypeError("Cannot read the conversation: it is none of version 1");
     }
     const wrong = messages.findIndex((message) => !isMessage(message));
     if (wrong >= 0) throw new TypeError(`Cannot read the conversation: messages[${wrong}] is no message`);
@@ -102,9 +104,5 @@ export class Conversation {
 export function isMessage(value: unknown): value is Message {
   const { role, content } = (value ?? {}) as Record<string, unknown>;
   return ["system", "user", "assistant"].includes(role as Role) && Array.isArray(content) &&
-    content.every((block) =>
-      // A type may be named like something that every object inherits.
-      Object.hasOwn(BLOCK_STRINGS, block?.type) &&
-      BLOCK_STRINGS[block.type as ContentBlock["type"]].split(" ").every((key) => typeof block[key] === "string")
-    );
+    content.every((block) => BLOCK_STRINGS[block?.type]?.split(" ").every((key) => typeof block[key] === "string"));
 }

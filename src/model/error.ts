@@ -107,11 +107,11 @@ export class PawlError extends Error {
   /** Always `PawlError`. */
   override readonly name = "PawlError";
   /** Which failure it is. */
-  readonly code: PawlErrorCode;
+  declare readonly code: PawlErrorCode;
   /** HTTP status, if there was one. */
   declare readonly status?: number;
   /** The same request may succeed later. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** Milliseconds the endpoint asked to wait. */
   declare readonly retryAfterMs?: number;
   /** Work done so far; not enumerable, so that no log prints a conversation by accident. */
@@ -124,13 +124,17 @@ export class PawlError extends Error {
    * @param message One line; control characters become spaces, and it is cut at 300 characters.
    * @param options Status and retry advice.
    */
-  constructor(code: PawlErrorCode, message: string, options: PawlErrorOptions = {}) {
+  constructor(
+    code: PawlErrorCode,
+    message: string,
+    { status, retryable = false, retryAfterMs }: PawlErrorOptions = {},
+  ) {
     // Whoever wrote it: it is one line.
     super(cut(message.replace(/[\p{Cc}\u2028\u2029]+/gu, " "), 300));
     this.code = code;
-    this.retryable = options.retryable ?? false;
-    if (options.status !== undefined) this.status = options.status;
-    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+    this.retryable = retryable;
+    if (status !== undefined) this.status = status;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     Object.defineProperties(this, { [BRAND]: { value: true }, partial: { writable: true } });
   }
 }
@@ -158,6 +162,5 @@ export function quote(name: unknown): string {
  * @returns Whether it is one, and of this code if one was asked for.
  */
 export function isPawlError(error: unknown, code?: PawlErrorCode): error is PawlError {
-  return error instanceof Error && (error as { [BRAND]?: true })[BRAND] === true &&
-    (code === undefined || (error as PawlError).code === code);
+  return (error as { [BRAND]?: true } | undefined)?.[BRAND] === true && (!code || (error as PawlError).code === code);
 }

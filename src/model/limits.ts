@@ -61,10 +61,9 @@ export const DEFAULT_LIMITS: Readonly<Limits> = Object.freeze({
  */
 export function exceeded(limit: keyof Limits, limits: Partial<Limits>): PawlError {
   const retryable = limit.endsWith("Ms");
-  const unit = retryable ? " ms" : limit.endsWith("Bytes") ? " bytes" : "";
   return new PawlError(
     retryable ? "timeout" : "response_too_large",
-    `Cannot read the reply: it exceeds limits.${limit} (${limits[limit]}${unit})`,
+    `Cannot read the reply: it exceeds limits.${limit} (${limits[limit]})`,
     { retryable },
   );
 }
@@ -78,7 +77,8 @@ export function exceeded(limit: keyof Limits, limits: Partial<Limits>): PawlErro
 export function resolveLimits(limits: Partial<Limits> = {}): Limits {
   const resolved = { ...DEFAULT_LIMITS };
   for (const name of Object.keys(resolved) as (keyof Limits)[]) {
-    resolved[name] = checkInteger(`limits.${name}`, limits[name] === undefined ? resolved[name] : limits[name]);
+    const { [name]: value = resolved[name] } = limits;
+    resolved[name] = checkInteger(`limits.${name}`, value);
   }
   return resolved;
 }
@@ -93,8 +93,8 @@ export function resolveLimits(limits: Partial<Limits> = {}): Limits {
  * @returns The value.
  * @throws {RangeError} It is no integer of that range.
  */
-export function checkInteger(name: string, value: number, least = 1, most: number = Number.MAX_SAFE_INTEGER): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
+export function checkInteger(name: string, value: number, least = 1, most: number = Infinity): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
   throw new RangeError(
     `Cannot use ${name} as it must be an integer from ${least} to ${most}: current value is ${value}`,
   );

@@ -3,6 +3,7 @@
  * @module
  */
 import { quote } from "./error.ts";
+import { checkInteger } from "./limits.ts";
 import type { ToolUseBlock } from "./message.ts";
 
 /** A JSON Schema of type `object`. */
@@ -45,10 +46,11 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  *
  * @param tools Tools of one run.
  * @throws {TypeError} A name is malformed or taken, a description is blank, `run` is no function, or a schema is no object schema.
+ * @throws {RangeError} A `timeoutMs` is no integer above 0.
  */
 export function validateTools(tools: readonly Tool[]): void {
   const seen = new Set<string>();
-  for (const { name, description, inputSchema, run } of tools) {
+  for (const { name, description, inputSchema, run, timeoutMs = 1 } of tools) {
     const fault = typeof name !== "string" || !NAME.test(name)
       ? `name must match ${NAME.source}`
       : seen.has(name)
@@ -61,6 +63,7 @@ export function validateTools(tools: readonly Tool[]): void {
       ? "inputSchema is no JSON Schema of type object"
       : undefined;
     if (fault) throw new TypeError(`Cannot use the tool ${quote(name)}: its ${fault}`);
+    checkInteger(`timeoutMs of the tool "${name}"`, timeoutMs);
     seen.add(name);
   }
 }

@@ -387,7 +387,7 @@ Deno.test("inFlags names flags instead of the library's options", () => {
   const rows = [
     ["Cannot go on: maxTokens (8) is reached", "Cannot go on: --max-tokens (8) is reached"],
     ["deadlineMs (8), maxIterations (8)", "--timeout (8), --max-turns (8)"],
-    ["it exceeds limits.idleTimeoutMs (8 ms)", "it exceeds --limit idleTimeoutMs (8 ms)"],
+    ["it exceeds limits.idleTimeoutMs (8)", "it exceeds --limit idleTimeoutMs (8)"],
     ["check compat.streamUsage", "check --compat streamUsage"],
     ["look at the option baseUrl, its path", "look at the option --base-url, its path"],
     ["maxTokensField, my_maxTokens, unlimits.x", "maxTokensField, my_maxTokens, unlimits.x"],

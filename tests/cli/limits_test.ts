@@ -37,23 +37,23 @@ function bound(setting: string, attack: string, says: RegExp, exit = 5, more: Pa
 }
 
 const BOUNDS: Record<string, Bound> = {
-  maxResponseBytes: bound("maxResponseBytes=1MiB", "endless-deltas", /--limit maxResponseBytes \(1048576 bytes\)/),
-  maxJsonBytes: bound("maxJsonBytes=64", "json-for-stream", /--limit maxJsonBytes \(64 bytes\)/),
-  maxEventBytes: bound("maxEventBytes=64KiB", "endless-no-newline", /--limit maxEventBytes \(65536 bytes\)/),
+  maxResponseBytes: bound("maxResponseBytes=1MiB", "endless-deltas", /--limit maxResponseBytes \(1048576\)/),
+  maxJsonBytes: bound("maxJsonBytes=64", "json-for-stream", /--limit maxJsonBytes \(64\)/),
+  maxEventBytes: bound("maxEventBytes=64KiB", "endless-no-newline", /--limit maxEventBytes \(65536\)/),
   // No more is read than this: of the text that the endpoint gives there is nothing.
   maxErrorBytes: bound("maxErrorBytes=9", "escape-error-short", /^error: http_status: (?!.*safe)[^\n]*\n$/),
   maxBlocks: bound("maxBlocks=10", "million-blocks", /--limit maxBlocks \(10\)/),
-  maxToolInputBytes: bound("maxToolInputBytes=1KiB", "endless-tool-args", /--limit maxToolInputBytes \(1024 bytes\)/),
+  maxToolInputBytes: bound("maxToolInputBytes=1KiB", "endless-tool-args", /--limit maxToolInputBytes \(1024\)/),
   maxJsonDepth: bound("maxJsonDepth=5", "deep-json-args", /--limit maxJsonDepth \(5\)/),
   maxRetryDelayMs: bound(
     "maxRetryDelayMs=2s",
     "retry-after-huge",
     /999999999000 ms, .*--limit maxRetryDelayMs .*2000 ms/,
   ),
-  headersTimeoutMs: bound("headersTimeoutMs=300ms", "stall-before-headers", /--limit headersTimeoutMs \(300 ms\)/, 4),
-  idleTimeoutMs: bound("idleTimeoutMs=300", "stall-mid-stream", /--limit idleTimeoutMs \(300 ms\)/, 4),
-  progressTimeoutMs: bound("progressTimeoutMs=0.3s", "endless-pings-slow", /--limit progressTimeoutMs \(300 ms\)/, 4),
-  totalTimeoutMs: bound("totalTimeoutMs=400ms", "endless-deltas-slow", /--limit totalTimeoutMs \(400 ms\)/, 4),
+  headersTimeoutMs: bound("headersTimeoutMs=300ms", "stall-before-headers", /--limit headersTimeoutMs \(300\)/, 4),
+  idleTimeoutMs: bound("idleTimeoutMs=300", "stall-mid-stream", /--limit idleTimeoutMs \(300\)/, 4),
+  progressTimeoutMs: bound("progressTimeoutMs=0.3s", "endless-pings-slow", /--limit progressTimeoutMs \(300\)/, 4),
+  totalTimeoutMs: bound("totalTimeoutMs=400ms", "endless-deltas-slow", /--limit totalTimeoutMs \(400\)/, 4),
   maxRepeats: bound("maxRepeats=2", "infinite-tool-loop", /no_progress: .*--limit maxRepeats \(2\)/, 7, {
     requests: 2,
   }),

@@ -329,7 +329,7 @@ Deno.test("Exchange.read: maxResponseBytes counts bytes, hands out what is withi
       assert(isPawlError(error, "response_too_large"));
       assertEquals(
         error.message,
-        `Cannot read the reply: it exceeds limits.maxResponseBytes (${cap} bytes)`,
+        `Cannot read the reply: it exceeds limits.maxResponseBytes (${cap})`,
       );
       assert(body.startsWith(text) && utf8.encode(text).length <= cap);
     });
@@ -372,7 +372,7 @@ Deno.test("readAll: joins the body, and is bounded by its own cap", async () => 
   for (const cap of [6, 0, -1]) {
     const exchange = exchangeWith("http://x", { fetch: fetchOf(['{"a":', "1}"]), limits: { maxJsonBytes: 6 } });
     await exchange.send();
-    const error = await assertRejects(() => readAll(exchange, cap), PawlError, "limits.maxJsonBytes (6 bytes)");
+    const error = await assertRejects(() => readAll(exchange, cap), PawlError, "limits.maxJsonBytes (6)");
     assertEquals(error.code, "response_too_large");
     exchange.close();
   }

@@ -149,7 +149,7 @@ for (const [name, [begin, again]] of Object.entries(ATTACKS)) {
       for (; fed < 5000; fed += again.length) parser.feed(again);
     }, PawlError);
     assertEquals(error.code, "response_too_large");
-    assertEquals(error.message, "Cannot read the reply: it exceeds limits.maxEventBytes (1000 bytes)");
+    assertEquals(error.message, "Cannot read the reply: it exceeds limits.maxEventBytes (1000)");
     assert(fed <= 1000, `${fed} units were taken`);
     assertThrows(() => new SseParser(options).feed(begin + again.repeat(1001)), PawlError, "maxEventBytes");
   });
