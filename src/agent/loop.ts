@@ -93,7 +93,7 @@ export function loop(
         reading = provider.batches(sent, request);
         // The batches pass by, see below; this is the last.
         const batch = yield [];
-        await reading.return(undefined!);
+        await reading.return?.();
         reading = undefined;
         yield batch.slice(0, -1);
         const reply = batch.at(-1) as MessageCompleteEvent;
@@ -181,7 +181,7 @@ export function loop(
       }
       throw thrown;
     } finally {
-      await reading?.return(undefined!);
+      await reading?.return?.();
       close();
       IN_USE.delete(conversation);
     }
