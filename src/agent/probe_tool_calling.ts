@@ -5,7 +5,7 @@
 import { Conversation } from "../model/conversation.ts";
 import { isPawlError, PawlError } from "../model/error.ts";
 import type { MessageCompleteEvent } from "../model/event.ts";
-import type { ContentBlock } from "../model/message.ts";
+import type { Message } from "../model/message.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { fault } from "./reply.ts";
@@ -34,16 +34,16 @@ export async function ask(provider: Provider, system: string, user: string, opti
   const conversation = new Conversation();
   conversation.addSystemMessage(system);
   conversation.addUserMessage(user);
-  let pieces = 0;
+  let pieces = 0, end!: MessageCompleteEvent;
   for await (const event of provider.stream(conversation, { maxRetries: 0, ...options })) {
     if (event.type === "content_delta") pieces++;
-    else if (event.type === "message_complete") return { ...event, pieces };
+    else if (event.type === "message_complete") end = event;
   }
-  throw fault("truncated", "the reply has no end", true);
+  return { ...end, pieces };
 }
 
 /** Number of calls of the probe's tool. */
-export function pings(content: readonly ContentBlock[]): number {
+export function pings({ content }: Message): number {
   return content.filter((block) => block.type === "tool_use" && block.name === PING.name).length;
 }
 
@@ -88,5 +88,5 @@ export async function probeToolCalling(provider: Provider, options: { signal?: A
     throw new PawlError(error.code, "Cannot probe the model: the connection failed", error);
   });
   if (stopReason === "max_tokens") throw fault("output_limit", `no call within ${PROBE_TOKENS} tokens`);
-  if (pings(message.content) === 0) throw fault("no_tool_calling", "told to call a tool, the model did not");
+  if (pings(message) === 0) throw fault("no_tool_calling", "told to call a tool, the model did not");
 }
