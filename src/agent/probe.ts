@@ -100,15 +100,11 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   const replies: Message[] = [];
   let models: string[] = [], noList = "", calls = 0, counting: Promise<Sample>, counted: Sample;
 
-  async function send(system: string, user: string, more?: StreamOptions): Promise<Sample> {
+  async function send(user: string, more?: StreamOptions): Promise<Sample> {
+    const system = more?.tools ? PROBE_SYSTEM : "End every answer with the word PAWL.";
     const reply = await ask(provider, system, user, { signal, ...more });
     replies.push(reply.message);
     return reply;
-  }
-
-  /** Words of the endpoint, fit to be shown. */
-  function quote(text: string): string {
-    return excerpt(text, (text) => provider.scrub(text));
   }
 
   /** In the order of the report. A look fails with the error of the endpoint; one that finds nothing was not asked. */
@@ -123,12 +119,12 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return [true, "it answers"];
     },
     async model() {
-      counting = send("End every answer with the word PAWL.", "Count from 1 to 20.");
+      counting = send("Count from 1 to 20.");
       const isListed = models.includes(model), answers = await counting.then(() => true, () => false);
       return [
         isListed || answers,
         noList || (isListed ? "listed" : "not listed"),
-        models.length > 0 && `the endpoint lists ${quote(models.join(", "))}`,
+        models.length > 0 && `the endpoint lists ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
       ];
     },
     async streaming() {
@@ -137,7 +133,6 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return [
         pieces > 1 || textOf(message).length < 20,
         `pieces: ${pieces}`,
-        "the server or a proxy holds replies back",
       ];
     },
     usage() {
@@ -149,34 +144,29 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       ];
     },
     async tool_call() {
-      const { message, stopReason, warnings } = await send(PROBE_SYSTEM, PROBE_PROMPT, { tools });
+      const { message, stopReason, warnings } = await send(PROBE_PROMPT, { tools });
       calls = pings(message);
       return [
         calls > 0,
         calls ? "called" : `not called: ${stopReason}`,
-        stopReason === "max_tokens"
-          ? "raise maxTokens"
-          : warnings?.some(({ kind }) => kind === "tool_call_text")
-          ? "it came as text: the server needs the tool parser of this model"
-          : "the model or its template knows no tools",
+        stopReason === "max_tokens" ? "raise maxTokens" : warnings?.some(({ kind }) => kind === "tool_call_text") &&
+          "it came as text: the server needs the tool parser of this model",
       ];
     },
     async parallel_calls() {
       if (!calls) return;
-      calls = pings((await send(PROBE_SYSTEM, "Call the ping tool twice at once.", { tools })).message);
-      return [calls > 1, `${calls} of 2 calls`, "calls one at a time work"];
+      calls = pings((await send("Call the ping tool twice at once.", { tools })).message);
+      return [calls > 1, `${calls} of 2 calls`];
     },
     reasoning() {
       if (new RegExp(TAG, "i").test(replies.map(textOf).join())) {
         return [false, "tags in the text", "set thinkTags to auto"];
       }
       const thinking = replies.flatMap(({ content }) => content).find((block) => block.type === "thinking");
-      return thinking
-        ? [true, `kept apart, in ${quote(thinking.field ?? "blocks or tags")}`]
-        : [undefined, "none seen"];
+      return thinking ? [true, `kept apart, in ${thinking.field ?? "blocks or tags"}`] : [undefined, "none seen"];
     },
     async token_field() {
-      const { message, stopReason } = await send("Be thorough.", "Count from 1 to 200.", { maxTokens: 16 });
+      const { message, stopReason } = await send("Count from 1 to 200.", { maxTokens: 16 });
       const holds = stopReason === "max_tokens";
       return [
         holds || (textOf(message).length > 200 ? false : undefined),
@@ -189,20 +179,17 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return [
         obeys || (text && counted.stopReason !== "max_tokens" ? false : undefined),
         obeys ? "obeyed" : "not obeyed",
-        "put instructions into the prompt",
       ];
     },
     async context() {
       if (!tokens) return;
       // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
       const { message, usage } = await send(
-        "Answer in one word.",
         `The secret word is zephyr.\n${"word ".repeat(tokens)}\nWhat is the secret word?`,
       );
       return [
         /zephyr/i.test(textOf(message)),
         `about ${tokens} tokens, counted: ${usage?.inputTokens ?? "unknown"}`,
-        "raise the context size of the server",
       ];
     },
   };
@@ -210,18 +197,18 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   const checks: ProbeCheck[] = [];
   let ok = true, isOver = false;
   for (const [name, look] of Object.entries(looks) as [ProbeCheckName, typeof looks.context][]) {
-    let finding: Finding | undefined;
+    let finding: Finding = [undefined, "not asked"];
     try {
-      finding = isOver ? undefined : await look();
+      finding = !isOver && await look() || finding;
     } catch (error) {
       if (!isPawlError(error)) throw error;
       isOver = name === "reachable" || name === "streaming";
       finding = [false, error.message, HINTS[error.status ?? error.code]];
     }
     signal?.throwIfAborted();
-    const [passes, detail, hint] = finding ?? [undefined, "not asked"];
-    const status = passes === undefined ? "skip" : passes ? "pass" : "fail";
-    const check: ProbeCheck = { name, status, detail, ...(status === "fail" && hint && { hint }) };
+    const [passes, detail, hint] = finding;
+    const status = passes ? "pass" : passes === false ? "fail" : "skip";
+    const check: ProbeCheck = { name, status, detail, ...(passes === false && hint && { hint }) };
     checks.push(check);
     onCheck?.(check);
     ok &&= passes || !/^(reachable|model|streaming|tool_call)$/.test(name);

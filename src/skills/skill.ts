@@ -29,6 +29,9 @@ export interface ParseSkillOptions {
   parseYaml?: (text: string) => unknown;
 }
 
+/** The folder of a skill. */
+type Folder = { name: string; directory: string; files: string[] };
+
 /** An entry of a directory, as `Deno.readDir` gives it. */
 export interface SkillEntry {
   /** Without its directory. */
@@ -55,7 +58,7 @@ export interface SkillFs {
 
 const MAX_FRONTMATTER_BYTES = 8192;
 const MAX_FILES = 50;
-const NAME = /^(?!.{65}|-|.*--|.*-$)[-\p{Ll}\p{Lo}\p{M}\p{Nd}]+$/u;
+const NAME = /^(?!-|.{65})(-?[\p{Ll}\p{Lo}\p{M}\p{Nd}])+$/u;
 // A reviewer does not see these either, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
 const UNSEEN = /\u2800|[\u200c\u200d\ufe00-\ufe0f]{3}/g;
 
@@ -87,10 +90,12 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const [head, yaml] = /^---[ \t]*\n((?:[^]*?\n)?)---[ \t]*(?:\n|$)/.exec(text) ?? [];
   if (!head) return "it has no frontmatter";
-  const hidden = [HIDDEN, UNSEEN].map((pattern) => text.search(pattern)).find((at) => at >= 0);
-  if (hidden !== undefined) {
-    const point = text.codePointAt(hidden)!.toString(16);
-    return `line ${text.slice(0, hidden).split("\n").length} has the invisible character U+${point}`;
+  for (const pattern of [HIDDEN, UNSEEN]) {
+    const at = text.search(pattern);
+    if (at < 0) continue;
+    return `line ${text.slice(0, at).split("\n").length} has the invisible character U+${
+      text.codePointAt(at)!.toString(16)
+    }`;
   }
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
     return `its frontmatter is larger than ${MAX_FRONTMATTER_BYTES} bytes`;
@@ -165,56 +170,56 @@ export async function loadSkills(
 ): Promise<Skill[]> {
   const skills = new Map<string, Skill>();
   const offenders: string[] = [];
-  const found = new Map<string, boolean>();
+  let isThere = false;
 
   async function isFileInside(path: string): Promise<boolean> {
-    try {
-      const root = await fs.realPath!(dir), target = await fs.realPath!(path);
-      return target.startsWith(root) && /[/\\]/.test(target[root.length]!) && (await fs.stat!(path)).isFile;
-    } catch {
-      return false; // the link leads to nothing, or nobody can tell where
-    }
+    const root = await fs.realPath!(dir), target = await fs.realPath!(path);
+    return target.startsWith(root) && /[/\\]/.test(target[root.length]!) && (await fs.stat!(path)).isFile;
   }
 
-  /** Notes every path below, and whether it is a regular file; a skill's own folders as deep and as wide as is worth telling. */
-  async function walk(prefix: string, depth: number): Promise<void> {
-    let count = 0;
-    for await (const { name, isFile, isDirectory, isSymlink } of fs.readDir(`${dir}/${prefix}`)) {
-      const path = prefix + name;
-      if (!isDirectory) found.set(path, isFile || isSymlink && await isFileInside(`${dir}/${path}`));
-      else if (depth < 3 && !/^\.|^node_modules$/.test(name)) await walk(`${path}/`, depth + 1);
-      if (depth > 1 && ++count > MAX_FILES) break;
+  /** Goes into a skill's own folder, which `own` tells of, as deep and as wide as is worth telling. */
+  async function walk(folder: string, depth: number, own?: Folder): Promise<void> {
+    const entries: SkillEntry[] = [];
+    for await (const entry of fs.readDir(folder)) entries.push(entry);
+    isThere = true;
+    for (
+      const { name, isFile, isDirectory, isSymlink } of entries.sort(byName).slice(0, depth > 1 ? MAX_FILES : undefined)
+    ) {
+      const path = `${folder}/${name}`;
+      if (isDirectory) {
+        if (depth < 3 && !/^\.|^node_modules$/.test(name)) {
+          await walk(path, depth + 1, own ?? { name, directory: path, files: [] });
+        }
+        continue;
+      }
+      // A link may lead to nothing, or nobody can tell where.
+      const isRegular = isFile || isSymlink && await isFileInside(path).catch(() => false);
+      if (own ? depth === 1 && /^skill\.md$/i.test(name) : !isRegular || name.endsWith(".md")) {
+        let skill = isRegular
+          ? readSkill(await fs.readTextFile(path), { ...options, ...own })
+          : "it is no file, or a link out of the folder";
+        if (skills.has((skill as Skill).name)) skill = "its name is taken";
+        if (typeof skill === "string") offenders.push(`${clean(path, 200)}: ${skill}`);
+        else skills.set(skill.name, { ...skill, ...own });
+      } else if (isRegular && own && own.files.length < MAX_FILES) own.files.push(path.slice(own.directory.length + 1));
     }
   }
 
   try {
-    await walk("", 0);
+    await walk(dir, 0);
   } catch (error) {
     const { name } = error as Error;
     if (name === "NotCapable") throw new PawlError("permission", `Cannot load skills: run with --allow-read=${dir}`);
-    if (name !== "NotFound") throw error;
-  }
-  const paths = [...found.keys()].sort();
-  for (const path of paths) {
-    const isFile = found.get(path), name = /^([^/]+)\/skill\.md$/i.exec(path)?.[1];
-    if (!name && (path.includes("/") || isFile && !path.endsWith(".md"))) continue;
-    const about = name && {
-      name,
-      directory: `${dir}/${name}`,
-      files: paths.filter((other) => other !== path && other.startsWith(name + "/") && found.get(other))
-        .slice(0, MAX_FILES).map((file) => file.slice(name.length + 1)),
-    };
-    let skill = isFile
-      ? readSkill(await fs.readTextFile(`${dir}/${path}`), { ...options, ...about })
-      : "it is no file, or a link out of the folder";
-    if (skills.has((skill as Skill).name)) skill = "its name is taken";
-    if (typeof skill === "string") offenders.push(`${clean(`${dir}/${path}`, 200)}: ${skill}`);
-    else skills.set(skill.name, { ...skill, ...about });
+    if (isThere || name !== "NotFound") throw error;
   }
   if (offenders.length) {
     throw Object.assign(new PawlError("invalid_skill", `Cannot load skills: ${offenders.join("; ")}`), { offenders });
   }
-  return mergeSkills([...skills.values()], []);
+  return [...skills.values()].sort(byName);
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /**
@@ -225,8 +230,7 @@ export async function loadSkills(
  * @returns Sorted by name.
  */
 export function mergeSkills<T extends Skill>(base: readonly T[], overrides: readonly T[]): T[] {
-  return [...new Map([...base, ...overrides].map((skill) => [skill.name, skill])).values()]
-    .sort((a, b) => a.name < b.name ? -1 : 1);
+  return [...new Map([...base, ...overrides].map((skill) => [skill.name, skill])).values()].sort(byName);
 }
 
 /**
