@@ -7,7 +7,7 @@ import type { Message } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { excerpt } from "../text/error_text.ts";
 import { TAG } from "../text/reasoning.ts";
-import { ask, PING, pings, PROBE_PROMPT, PROBE_SYSTEM, type Sample } from "./probe_tool_calling.ts";
+import { ask, PING, PROBE_PROMPT, type Sample } from "./probe_tool_calling.ts";
 import { textOf } from "./reply.ts";
 
 /** What a check looks at. */
@@ -98,11 +98,10 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   const { dialect, model } = provider;
   const tools = [PING];
   const replies: Message[] = [];
-  let models: string[] = [], noList = "", calls = 0, counting: Promise<Sample>, counted: Sample;
+  let models: string[] = [], noList = "", calls = false, counting: Promise<Sample>, counted: Sample;
 
   async function send(user: string, more?: StreamOptions): Promise<Sample> {
-    const system = more?.tools ? PROBE_SYSTEM : "End every answer with the word PAWL.";
-    const reply = await ask(provider, system, user, { signal, ...more });
+    const reply = await ask(provider, user, { signal, ...more });
     replies.push(reply.message);
     return reply;
   }
@@ -144,10 +143,10 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       ];
     },
     async tool_call() {
-      const { message, stopReason, warnings } = await send(PROBE_PROMPT, { tools });
-      calls = pings(message);
+      const { pings, stopReason, warnings } = await send(PROBE_PROMPT, { tools });
+      calls = pings > 0;
       return [
-        calls > 0,
+        calls,
         calls ? "called" : `not called: ${stopReason}`,
         stopReason === "max_tokens" ? "raise maxTokens" : warnings?.some(({ kind }) => kind === "tool_call_text") &&
           "it came as text: the server needs the tool parser of this model",
@@ -155,8 +154,8 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     },
     async parallel_calls() {
       if (!calls) return;
-      calls = pings((await send("Call the ping tool twice at once.", { tools })).message);
-      return [calls > 1, `${calls} of 2 calls`];
+      const { pings } = await send("Call the ping tool twice at once.", { tools });
+      return [pings > 1, `${pings} of 2 calls`];
     },
     reasoning() {
       if (new RegExp(TAG, "i").test(replies.map(textOf).join())) {
@@ -211,7 +210,8 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     const check: ProbeCheck = { name, status, detail, ...(passes === false && hint && { hint }) };
     checks.push(check);
     onCheck?.(check);
-    ok &&= passes || !/^(reachable|model|streaming|tool_call)$/.test(name);
+    // Neither can pass at an endpoint that is not reachable, or without the model.
+    if (name === "streaming" || name === "tool_call") ok &&= passes === true;
   }
   return { ok, dialect, model, checks };
 }
