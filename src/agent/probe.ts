@@ -62,10 +62,10 @@ type Finding = [passes: boolean | undefined, detail: string, hint?: string | fal
 
 /** What to do about an error, by its status or code. */
 const HINTS: Record<number | string, string | undefined> = {
-  unreachable: "check host and port, and whether the server runs",
+  unreachable: "check host and port, and that the server runs",
   401: "check the API key",
   403: "check the API key",
-  404: "check the base URL and the model",
+  404: "check base URL and model",
 };
 
 /**
@@ -123,7 +123,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return [
         isListed || answers,
         noList || (isListed ? "listed" : "not listed"),
-        models.length > 0 && `the endpoint lists ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
+        models.length > 0 && `choose one of ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
       ];
     },
     async streaming() {
@@ -149,7 +149,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
         calls,
         calls ? "called" : `not called: ${stopReason}`,
         stopReason === "max_tokens" ? "raise maxTokens" : warnings?.some(({ kind }) => kind === "tool_call_text") &&
-          "it came as text: the server needs the tool parser of this model",
+          "the server needs the tool parser of this model",
       ];
     },
     async parallel_calls() {

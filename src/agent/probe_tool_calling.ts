@@ -84,5 +84,5 @@ export async function probeToolCalling(provider: Provider, options: { signal?: A
     throw new PawlError(error.code, "Cannot probe the model: the connection failed", error);
   });
   if (stopReason === "max_tokens") throw fault("output_limit", `no call within ${PROBE_TOKENS} tokens`);
-  if (pings === 0) throw fault("no_tool_calling", "told to call a tool, the model did not");
+  if (pings === 0) throw fault("no_tool_calling", "the model did not call the tool");
 }

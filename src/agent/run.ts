@@ -92,9 +92,7 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
     const findings = (await examine(result)).join("; ");
     if (findings === "") return undefined;
     if (asksLeft-- > 0 && result.iterations < settings.maxIterations) {
-      return `This answer cannot be used: ${
-        cut(findings, MAX_FINDINGS)
-      }\nAnswer again, with the whole JSON object only.`;
+      return `This answer cannot be used: ${cut(findings, MAX_FINDINGS)}\nAnswer with one JSON object only, in full.`;
     }
     throw fault("invalid_json", "the answer is refused, " + excerpt(findings, (text) => provider.scrub(text)));
   }

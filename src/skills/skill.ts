@@ -98,7 +98,7 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
     }`;
   }
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
-    return `its frontmatter is larger than ${MAX_FRONTMATTER_BYTES} bytes`;
+    return `its frontmatter is longer than ${MAX_FRONTMATTER_BYTES} bytes`;
   }
   let fields;
   try {
@@ -110,7 +110,7 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   if (!name || !description) return `it has no ${name ? "description" : "name"}`;
   if (directory !== undefined) {
     if (name !== directory.normalize()) return `its name "${clean(name, 64)}" is not its directory's`;
-    if (!NAME.test(name)) return "its name must be 1 to 64 lowercase letters, digits, single hyphens";
+    if (!NAME.test(name)) return "its name is not 1 to 64 lowercase letters, digits, single hyphens";
     if (description.length > 1024) return "its description is longer than 1024 characters";
   }
   return { name, description, body: text.slice(head.length).trim() };
@@ -122,7 +122,7 @@ function plainFields(yaml: string): Record<string, string> {
   for (const line of yaml.split("\n").filter((line) => line.trim())) {
     const [, key, quoted, plain] =
       /^(name|description):[ \t]+(?:"([^"\\]*)"\s*|([^\s"'&*!|>%@`[\]{}#,].*))$/.exec(line) ?? [];
-    if (!key || key in fields) throw new Error("without parseYaml it has a name and a description, a line each");
+    if (!key || key in fields) throw new Error("without parseYaml it has a line for name and for description");
     fields[key] = quoted ?? plain!;
   }
   return fields;
@@ -172,6 +172,7 @@ export async function loadSkills(
   const offenders: string[] = [];
   let isThere = false;
 
+  /** Rejects where the link leads to nothing, or nobody can tell where. */
   async function isFileInside(path: string): Promise<boolean> {
     const root = await fs.realPath!(dir), target = await fs.realPath!(path);
     return target.startsWith(root) && /[/\\]/.test(target[root.length]!) && (await fs.stat!(path)).isFile;
@@ -186,15 +187,12 @@ export async function loadSkills(
       const { name, isFile, isDirectory, isSymlink } of entries.sort(byName).slice(0, depth > 1 ? MAX_FILES : undefined)
     ) {
       const path = `${folder}/${name}`;
+      const isRegular = isFile || isSymlink && await isFileInside(path).catch(() => false);
       if (isDirectory) {
         if (depth < 3 && !/^\.|^node_modules$/.test(name)) {
           await walk(path, depth + 1, own ?? { name, directory: path, files: [] });
         }
-        continue;
-      }
-      // A link may lead to nothing, or nobody can tell where.
-      const isRegular = isFile || isSymlink && await isFileInside(path).catch(() => false);
-      if (own ? depth === 1 && /^skill\.md$/i.test(name) : !isRegular || name.endsWith(".md")) {
+      } else if (own ? depth === 1 && /^skill\.md$/i.test(name) : !isRegular || name.endsWith(".md")) {
         let skill = isRegular
           ? readSkill(await fs.readTextFile(path), { ...options, ...own })
           : "it is no file, or a link out of the folder";
@@ -241,7 +239,7 @@ export function mergeSkills<T extends Skill>(base: readonly T[], overrides: read
  */
 export function advertise(skills: readonly Skill[]): string {
   return skills.map(({ name, description }, i) =>
-    (i ? "" : "Available skills; call load_skill before you act on one:\n") +
+    (i ? "" : "Available skills; call load_skill before you use one:\n") +
     `- ${clean(name, 64)}: ${clean(description, 1024)}`
   ).join("\n");
 }
