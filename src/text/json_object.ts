@@ -7,12 +7,11 @@ import { stripReasoning } from "./reasoning.ts";
 
 /** Go's limit, and so rig's: what nests deeper is no JSON. */
 const MAX_DEPTH = 10_000;
-const ARRAY = -1;
 const SPACE = 32;
 const BLANKS = /[ \n\r\t]*/y;
-const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const SCALAR = /-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false|null/y;
 /** A piece of a string. */
-const PIECE = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+const PIECE = /[^"\\\0-\x1f]+|\\(["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 /**
  * Reads the JSON object that a model was asked for: reasoning is stripped; then, from left to right, an
@@ -35,10 +34,10 @@ const PIECE = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 export function decodeJsonObject(text: string): Record<string, unknown> {
   // The last character fits nowhere: every walk ends at it, so that none looks beyond the text, which would be slow.
   const reply = stripReasoning(text) + "\\", dead = reply.length - 1;
-  /** By beginning: where the object ends, right behind its brace if it is dead or open, 0 if no walk has met it. */
+  /** By beginning: where the object or array ends, right behind its brace if it is dead or open, 0 if no walk has met it. */
   const ends = new Int32Array(reply.length);
   /** A stack, never emptied: where the open objects and arrays begin, and how deep their content nests; below them something. */
-  const begins = [ARRAY], depths = [0];
+  const begins = [dead], depths = [0];
 
   /** @returns Where the match at `at` ends, `dead` if there is none. */
   function skip(pattern: RegExp, at: number): number {
@@ -70,11 +69,11 @@ export function decodeJsonObject(text: string): Record<string, unknown> {
     let i = at, top = 0, isFirst = true;
     do {
       i = skipBlanks(i);
-      const begin = begins[top]!, isObject = begin !== ARRAY;
+      const begin = begins[top]!, isObject = reply[begin] === "{";
       if (reply[i] === (isObject ? "}" : "]")) {
         const depth = depths[top]! + 1;
         i++;
-        if (isObject && depth <= MAX_DEPTH) ends[begin] = i;
+        if (depth <= MAX_DEPTH) ends[begin] = i;
         depths[--top] = Math.max(depths[top]!, depth);
         isFirst = false;
         continue;
@@ -91,10 +90,10 @@ export function decodeJsonObject(text: string): Record<string, unknown> {
       const c = reply[i];
       isFirst = c === "{" || c === "[";
       if (isFirst) {
-        begins[++top] = c === "{" ? i : ARRAY;
+        begins[++top] = i;
         depths[top] = 0;
+        ends[i] = i + 1;
         i++;
-        if (c === "{") ends[i - 1] = i;
       } else i = c === '"' ? skipString(i) : skip(SCALAR, i);
     } while (top > 0);
   }
