@@ -3,12 +3,10 @@
  * @module
  */
 import { isPawlError } from "../model/error.ts";
-import type { Message } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { excerpt } from "../text/error_text.ts";
 import { TAG } from "../text/reasoning.ts";
 import { ask, PING, PROBE_PROMPT, type Sample } from "./probe_tool_calling.ts";
-import { textOf } from "./reply.ts";
 
 /** What a check looks at. */
 export type ProbeCheckName =
@@ -97,12 +95,12 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   const { signal, context: tokens, onCheck } = options;
   const { dialect, model } = provider;
   const tools = [PING];
-  const replies: Message[] = [];
+  const replies: Sample[] = [];
   let models: string[] = [], noList = "", calls = false, counting: Promise<Sample>, counted: Sample;
 
   async function send(user: string, more?: StreamOptions): Promise<Sample> {
     const reply = await ask(provider, user, { signal, ...more });
-    replies.push(reply.message);
+    replies.push(reply);
     return reply;
   }
 
@@ -128,9 +126,9 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     },
     async streaming() {
       counted = await counting;
-      const { pieces, message } = counted;
+      const { pieces, text } = counted;
       return [
-        pieces > 1 || textOf(message).length < 20,
+        pieces > 1 || text.length < 20,
         `pieces: ${pieces}`,
       ];
     },
@@ -158,36 +156,36 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return [pings > 1, `${pings} of 2 calls`];
     },
     reasoning() {
-      if (new RegExp(TAG, "i").test(replies.map(textOf).join())) {
+      if (new RegExp(TAG, "i").test(replies.map(({ text }) => text).join())) {
         return [false, "tags in the text", "set thinkTags to auto"];
       }
-      const thinking = replies.flatMap(({ content }) => content).find((block) => block.type === "thinking");
+      const thinking = replies.flatMap(({ message }) => message.content).find((block) => block.type === "thinking");
       return thinking ? [true, `kept apart, in ${thinking.field ?? "blocks or tags"}`] : [undefined, "none seen"];
     },
     async token_field() {
-      const { message, stopReason } = await send("Count from 1 to 200.", { maxTokens: 16 });
+      const { text, stopReason } = await send("Count from 1 to 200.", { maxTokens: 16 });
       const holds = stopReason === "max_tokens";
       return [
-        holds || (textOf(message).length > 200 ? false : undefined),
+        holds || (text.length > 200 ? false : undefined),
         `16 tokens ${holds ? "" : "do not "}end the reply`,
         "set compat.maxTokensField",
       ];
     },
     system_role() {
-      const text = textOf(counted.message), obeys = /pawl/i.test(text);
+      const { text, stopReason } = counted, obeys = /pawl/i.test(text);
       return [
-        obeys || (text && counted.stopReason !== "max_tokens" ? false : undefined),
+        obeys || (text && stopReason !== "max_tokens" ? false : undefined),
         obeys ? "obeyed" : "not obeyed",
       ];
     },
     async context() {
       if (!tokens) return;
       // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
-      const { message, usage } = await send(
+      const { text, usage } = await send(
         `The secret word is zephyr.\n${"word ".repeat(tokens)}\nWhat is the secret word?`,
       );
       return [
-        /zephyr/i.test(textOf(message)),
+        /zephyr/i.test(text),
         `about ${tokens} tokens, counted: ${usage?.inputTokens ?? "unknown"}`,
       ];
     },

@@ -7,7 +7,7 @@ import { isPawlError, PawlError } from "../model/error.ts";
 import type { MessageCompleteEvent } from "../model/event.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
-import { fault } from "./reply.ts";
+import { fault, textOf } from "./reply.ts";
 
 /** The probe's tool. */
 export const PING: Tool = {
@@ -23,8 +23,9 @@ export const PROBE_PROMPT = 'Call the ping tool with message "ping".';
 /** rig's budget: room for a reasoning model to think before its first call. */
 const PROBE_TOKENS = 256;
 
-/** A reply, the number of pieces that it came in, and of calls of the probe's tool. */
+/** A reply, its text, the number of pieces that it came in, and of calls of the probe's tool. */
 export interface Sample extends MessageCompleteEvent {
+  text: string;
   pieces: number;
   pings: number;
 }
@@ -40,7 +41,7 @@ export async function ask(provider: Provider, user: string, options: StreamOptio
     else if (event.type === "message_complete") end = event;
   }
   const pings = end.message.content.filter((block) => block.type === "tool_use" && block.name === PING.name).length;
-  return { ...end, pieces, pings };
+  return { ...end, text: textOf(end.message), pieces, pings };
 }
 
 /**

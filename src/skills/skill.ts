@@ -104,7 +104,7 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   try {
     fields = Object(parseYaml(yaml!));
   } catch (error) {
-    return `its frontmatter cannot be read: ${clean((error as Error).message, 120)}`;
+    return `its frontmatter cannot be read: ${clean((error as Error).message)}`;
   }
   const name = oneLine(fields.name).normalize(), description = oneLine(fields.description);
   if (!name || !description) return `it has no ${name ? "description" : "name"}`;
@@ -133,7 +133,7 @@ function oneLine(value: unknown): string {
 }
 
 /** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
-function clean(text: string, max: number): string {
+function clean(text: string, max = 256): string {
   return cut(oneLine(text.replace(HIDDEN, " ").replace(UNSEEN, " ")), max);
 }
 
@@ -197,7 +197,7 @@ export async function loadSkills(
           ? readSkill(await fs.readTextFile(path), { ...options, ...own })
           : "it is no file, or a link out of the folder";
         if (skills.has((skill as Skill).name)) skill = "its name is taken";
-        if (typeof skill === "string") offenders.push(`${clean(path, 200)}: ${skill}`);
+        if (typeof skill === "string") offenders.push(`${clean(path)}: ${skill}`);
         else skills.set(skill.name, { ...skill, ...own });
       } else if (isRegular && own && own.files.length < MAX_FILES) own.files.push(path.slice(own.directory.length + 1));
     }
@@ -286,13 +286,9 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
 }
 
 function inFull({ name, description, body, directory = "", files = [] }: Skill): string {
-  const list = files.map((file) => clean(file, 256)).join(", ") + (files.length < MAX_FILES ? "" : ", …");
-  return [
-    `Skill: ${clean(name, 64)}`,
-    clean(description, 1024),
-    directory && `Directory: ${clean(directory, 1024)}`,
-    list && `Files: ${list}`,
-  ].filter(Boolean).join("\n") + `\n\n${body}`;
+  const list = files.map((file) => clean(file)).join(", ") + (files.length < MAX_FILES ? "" : ", …");
+  return `Skill: ${clean(name, 64)}\n${clean(description, 1024)}\n` +
+    (directory && `Directory: ${clean(directory, 1024)}\n`) + (list && `Files: ${list}\n`) + `\n${body}`;
 }
 
 /**
@@ -303,5 +299,6 @@ function inFull({ name, description, body, directory = "", files = [] }: Skill):
  * @returns Lines for a system prompt.
  */
 export function invokeSkill(skill: Skill, others: readonly Skill[]): string {
-  return [advertise(others.filter(({ name }) => name !== skill.name)), inFull(skill)].filter(Boolean).join("\n\n");
+  const offer = advertise(others.filter(({ name }) => name !== skill.name));
+  return (offer && `${offer}\n\n`) + inFull(skill);
 }
