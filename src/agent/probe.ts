@@ -29,7 +29,7 @@ export interface ProbeCheck {
   status: "pass" | "fail" | "skip";
   /** What was seen. */
   detail: string;
-  /** What to do about it. */
+  /** What to do about it, where the library has a switch for it or the error tells. */
   hint?: string;
 }
 

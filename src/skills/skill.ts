@@ -87,8 +87,8 @@ export function parseSkill(text: string, options: ParseSkillOptions = {}): Skill
 
 /** The skill, or why it is none. */
 function readSkill(file: string, { name: directory, parseYaml = plainFields }: ParseSkillOptions): Skill | string {
-  const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const [head, yaml] = /^---[ \t]*\n((?:[^]*?\n)?)---[ \t]*(?:\n|$)/.exec(text) ?? [];
+  const text = file.replace(/^\ufeff|\r(?=\n)/g, "");
+  const [head, yaml] = /---[ \t]*\n([^]*?)^---[ \t]*$/my.exec(text) ?? [];
   if (!head) return "it has no frontmatter";
   for (const pattern of [HIDDEN, UNSEEN]) {
     const at = text.search(pattern);
