@@ -94,9 +94,8 @@ const HINTS: Record<number | string, string | undefined> = {
 export async function probe(provider: Provider, options: ProbeOptions = {}): Promise<ProbeReport> {
   const { signal, context: tokens, onCheck } = options;
   const { dialect, model } = provider;
-  const tools = [PING];
   const replies: Sample[] = [];
-  let models: string[] = [], noList = "", calls = false, counting: Promise<Sample>, counted: Sample;
+  let models: string[] = [], noList = "", calls = false, counting: Promise<Sample>, counted: Sample | undefined;
 
   async function send(user: string, more?: StreamOptions): Promise<Sample> {
     const reply = await ask(provider, user, { signal, ...more });
@@ -133,7 +132,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       ];
     },
     usage() {
-      const { inputTokens = "unknown", outputTokens = "unknown" } = counted.usage ?? {};
+      const { inputTokens = "unknown", outputTokens = "unknown" } = counted!.usage ?? {};
       return [
         inputTokens !== "unknown" && outputTokens !== "unknown",
         `tokens in: ${inputTokens}, out: ${outputTokens}`,
@@ -141,7 +140,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       ];
     },
     async tool_call() {
-      const { pings, stopReason, warnings } = await send(PROBE_PROMPT, { tools });
+      const { pings, stopReason, warnings } = await send(PROBE_PROMPT, { tools: [PING] });
       calls = pings > 0;
       return [
         calls,
@@ -152,7 +151,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     },
     async parallel_calls() {
       if (!calls) return;
-      const { pings } = await send("Call the ping tool twice at once.", { tools });
+      const { pings } = await send("Call the ping tool twice at once.", { tools: [PING] });
       return [pings > 1, `${pings} of 2 calls`];
     },
     reasoning() {
@@ -172,7 +171,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       ];
     },
     system_role() {
-      const { text, stopReason } = counted, obeys = /pawl/i.test(text);
+      const { text, stopReason } = counted!, obeys = /pawl/i.test(text);
       return [
         obeys || (text && stopReason !== "max_tokens" ? false : undefined),
         obeys ? "obeyed" : "not obeyed",
@@ -199,7 +198,8 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       finding = !isOver && await look() || finding;
     } catch (error) {
       if (!isPawlError(error)) throw error;
-      isOver = name === "reachable" || name === "streaming";
+      // Without a first answer nothing else can be told.
+      isOver = !counted;
       finding = [false, error.message, HINTS[error.status ?? error.code]];
     }
     signal?.throwIfAborted();

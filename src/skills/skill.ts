@@ -92,10 +92,11 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   if (!head) return "it has no frontmatter";
   for (const pattern of [HIDDEN, UNSEEN]) {
     const at = text.search(pattern);
-    if (at < 0) continue;
-    return `line ${text.slice(0, at).split("\n").length} has the invisible character U+${
-      text.codePointAt(at)!.toString(16)
-    }`;
+    if (at >= 0) {
+      return `line ${text.slice(0, at).split("\n").length} has the invisible character U+${
+        text.codePointAt(at)!.toString(16)
+      }`;
+    }
   }
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
     return `its frontmatter is longer than ${MAX_FRONTMATTER_BYTES} bytes`;
@@ -175,7 +176,7 @@ export async function loadSkills(
   /** Rejects where the link leads to nothing, or nobody can tell where. */
   async function isFileInside(path: string): Promise<boolean> {
     const root = await fs.realPath!(dir), target = await fs.realPath!(path);
-    return target.startsWith(root) && /[/\\]/.test(target[root.length]!) && (await fs.stat!(path)).isFile;
+    return target.startsWith(root) && "/\\".includes(target[root.length]!) && (await fs.stat!(path)).isFile;
   }
 
   /** Goes into a skill's own folder, which `own` tells of, as deep and as wide as is worth telling. */
@@ -192,7 +193,7 @@ export async function loadSkills(
         if (depth < 3 && !/^\.|^node_modules$/.test(name)) {
           await walk(path, depth + 1, own ?? { name, directory: path, files: [] });
         }
-      } else if (own ? depth === 1 && /^skill\.md$/i.test(name) : !isRegular || name.endsWith(".md")) {
+      } else if (own ? depth === 1 && /^skill\.md$/i.test(name) : !isRegular || /\.md$/.test(name)) {
         let skill = isRegular
           ? readSkill(await fs.readTextFile(path), { ...options, ...own })
           : "it is no file, or a link out of the folder";
