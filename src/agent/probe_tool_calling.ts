@@ -20,8 +20,6 @@ export const PING: Tool = {
 const PROBE_SYSTEM = "You are a connection probe. Call the ping tool. Do not answer with text.";
 /** rig's words. */
 export const PROBE_PROMPT = 'Call the ping tool with message "ping".';
-/** rig's budget: room for a reasoning model to think before its first call. */
-const PROBE_TOKENS = 256;
 
 /** A reply, its text, the number of pieces that it came in, and of calls of the probe's tool. */
 export interface Sample extends MessageCompleteEvent {
@@ -75,6 +73,8 @@ export async function ask(provider: Provider, user: string, options: StreamOptio
  */
 export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
   const { signal } = options;
+  /** rig's budget: room for a reasoning model to think before its first call. */
+  const PROBE_TOKENS = 256;
   const { stopReason, pings } = await ask(provider, PROBE_PROMPT, {
     tools: [PING],
     maxTokens: PROBE_TOKENS,

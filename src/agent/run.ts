@@ -84,13 +84,14 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
     }
     return await (validate ? validate(result.value, schema) : misfits(schema!, result.value)) ?? [];
   }
+  /** Characters of a validator's findings that go back to the model: they may quote the whole answer. */
+  const MAX_FINDINGS = 2000;
   let asksLeft = 1;
   async function review(result: RunResult): Promise<string | undefined> {
     const findings = (await examine(result)).join("; ");
     if (!findings) return undefined;
-    // A validator may quote the whole answer.
     if (asksLeft-- > 0 && result.iterations < settings.maxIterations) {
-      return `This answer cannot be used: ${cut(findings, 2000)}\nAnswer with one JSON object only, in full.`;
+      return `This answer cannot be used: ${cut(findings, MAX_FINDINGS)}\nAnswer with one JSON object only, in full.`;
     }
     throw fault("invalid_json", "the answer is refused, " + excerpt(findings, (text) => provider.scrub(text)));
   }

@@ -56,7 +56,6 @@ export interface SkillFs {
   stat?(path: string): Promise<{ isFile: boolean; isDirectory: boolean }>;
 }
 
-const MAX_FRONTMATTER_BYTES = 8192;
 const MAX_FILES = 50;
 const NAME = /^(?!-|.{65})(-?[\p{Ll}\p{Lo}\p{M}\p{Nd}])+$/u;
 // A reviewer does not see these either, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
@@ -98,6 +97,7 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
       }`;
     }
   }
+  const MAX_FRONTMATTER_BYTES = 8192;
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
     return `its frontmatter is longer than ${MAX_FRONTMATTER_BYTES} bytes`;
   }
@@ -240,7 +240,7 @@ export function mergeSkills<T extends Skill>(base: readonly T[], overrides: read
  */
 export function advertise(skills: readonly Skill[]): string {
   return skills.map(({ name, description }, i) =>
-    (i ? "" : "Available skills; call load_skill before you use one:\n") +
+    (i ? "" : "Available skills; call load_skill before using one:\n") +
     `- ${clean(name, 64)}: ${clean(description, 1024)}`
   ).join("\n");
 }

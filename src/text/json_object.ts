@@ -5,9 +5,6 @@
 import { PawlError } from "../model/error.ts";
 import { stripReasoning } from "./reasoning.ts";
 
-/** Go's limit, and so rig's: what nests deeper is no JSON. */
-const MAX_DEPTH = 10_000;
-const SPACE = 32;
 const BLANKS = /[ \n\r\t]*/y;
 const SCALAR = /-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false|null/y;
 /** A piece of a string. */
@@ -32,10 +29,12 @@ const PIECE = /[^"\\\0-\x1f]+|\\(["\\/bfnrt]|u[\da-fA-F]{4})/y;
  * ```
  */
 export function decodeJsonObject(text: string): Record<string, unknown> {
+  /** Go's limit, and so rig's: what nests deeper is no JSON. */
+  const MAX_DEPTH = 10_000, SPACE = 32;
   // The last character fits nowhere: every walk ends at it, so that none looks beyond the text, which would be slow.
   const reply = stripReasoning(text) + "\\", dead = reply.length - 1;
   /** By beginning: where the object or array ends, right behind its brace if it is dead or open, 0 if no walk has met it. */
-  const ends = new Int32Array(reply.length);
+  const ends = new Int32Array(dead);
   /** A stack, never emptied: where the open objects and arrays begin, and how deep their content nests; below them something. */
   const begins = [dead], depths = [0];
 
@@ -107,6 +106,6 @@ export function decodeJsonObject(text: string): Record<string, unknown> {
       to = ends[i]!;
     }
   }
-  if (to === 1) throw new PawlError("invalid_json", "Cannot read the reply as JSON: no object in it is valid");
+  if (to === 1) throw new PawlError("invalid_json", "Cannot read the reply as JSON: it holds no valid object");
   return JSON.parse(reply.slice(from, to));
 }
