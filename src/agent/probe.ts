@@ -55,8 +55,11 @@ export interface ProbeOptions {
   onCheck?(check: ProbeCheck): void;
 }
 
-/** What a look at the endpoint shows: whether the check passes, `undefined` if that cannot be told, the detail, and a hint if it fails. */
-type Finding = [passes: boolean | undefined, detail: string, hint?: string | false | undefined];
+/**
+ * What a look at the endpoint shows: whether the check passes (`undefined`: it cannot be told), the detail, and a hint for when it fails.
+ * Empty: it was not asked.
+ */
+type Finding = [passes?: boolean | undefined, detail?: string, hint?: string | false | undefined];
 
 /** What to do about an error, by its status or code. */
 const HINTS: Record<number | string, string | undefined> = {
@@ -103,8 +106,8 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     return reply;
   }
 
-  /** In the order of the report. A look fails with the error of the endpoint; one that finds nothing was not asked. */
-  const looks: Record<ProbeCheckName, () => Finding | undefined | Promise<Finding | undefined>> = {
+  /** In the order of the report. A look fails with the error of the endpoint. */
+  const looks: Record<ProbeCheckName, () => Finding | Promise<Finding>> = {
     async reachable() {
       try {
         models = await provider.listModels({ signal });
@@ -126,10 +129,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     async streaming() {
       counted = await counting;
       const { pieces, text } = counted;
-      return [
-        pieces > 1 || text.length < 20,
-        `pieces: ${pieces}`,
-      ];
+      return [pieces > 1 || text.length < 20, `pieces: ${pieces}`];
     },
     usage() {
       const { inputTokens = "unknown", outputTokens = "unknown" } = counted!.usage ?? {};
@@ -150,7 +150,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       ];
     },
     async parallel_calls() {
-      if (!calls) return;
+      if (!calls) return [];
       const { pings } = await send("Call the ping tool twice at once.", { tools: [PING] });
       return [pings > 1, `${pings} of 2 calls`];
     },
@@ -172,30 +172,24 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     },
     system_role() {
       const { text, stopReason } = counted!, obeys = /pawl/i.test(text);
-      return [
-        obeys || (text && stopReason !== "max_tokens" ? false : undefined),
-        obeys ? "obeyed" : "not obeyed",
-      ];
+      return [obeys || (text && stopReason !== "max_tokens" ? false : undefined), obeys ? "obeyed" : "not obeyed"];
     },
     async context() {
-      if (!tokens) return;
+      if (!tokens) return [];
       // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
       const { text, usage } = await send(
         `The secret word is zephyr.\n${"word ".repeat(tokens)}\nWhat is the secret word?`,
       );
-      return [
-        /zephyr/i.test(text),
-        `about ${tokens} tokens, counted: ${usage?.inputTokens ?? "unknown"}`,
-      ];
+      return [/zephyr/i.test(text), `about ${tokens} tokens, counted: ${usage?.inputTokens ?? "unknown"}`];
     },
   };
 
   const checks: ProbeCheck[] = [];
   let ok = true, isOver = false;
   for (const [name, look] of Object.entries(looks) as [ProbeCheckName, typeof looks.context][]) {
-    let finding: Finding = [undefined, "not asked"];
+    let finding: Finding = [];
     try {
-      finding = !isOver && await look() || finding;
+      if (!isOver) finding = await look();
     } catch (error) {
       if (!isPawlError(error)) throw error;
       // Without a first answer nothing else can be told.
@@ -203,7 +197,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       finding = [false, error.message, HINTS[error.status ?? error.code]];
     }
     signal?.throwIfAborted();
-    const [passes, detail, hint] = finding;
+    const [passes, detail = "not asked", hint] = finding;
     const status = passes ? "pass" : passes === false ? "fail" : "skip";
     const check: ProbeCheck = { name, status, detail, ...(passes === false && hint && { hint }) };
     checks.push(check);
