@@ -2,13 +2,11 @@
  * The diagnosed probe: what works at an endpoint, and what to do about the rest.
  * @module
  */
-import { isPawlError, type PawlError } from "../model/error.ts";
-import type { ContentBlock } from "../model/message.ts";
+import { isPawlError } from "../model/error.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { excerpt } from "../text/error_text.ts";
 import { TAG } from "../text/reasoning.ts";
-import { ask, PING, pings, PROBE_PROMPT, PROBE_SYSTEM, type Sample } from "./probe_tool_calling.ts";
-import { textOf } from "./reply.ts";
+import { ask, PING, PROBE_PROMPT, type Sample } from "./probe_tool_calling.ts";
 
 /** What a check looks at. */
 export type ProbeCheckName =
@@ -31,7 +29,7 @@ export interface ProbeCheck {
   status: "pass" | "fail" | "skip";
   /** What was seen. */
   detail: string;
-  /** What to do about it. */
+  /** What to do about it, where the library has a switch for it or the error tells. */
   hint?: string;
 }
 
@@ -56,6 +54,20 @@ export interface ProbeOptions {
   /** Told of each check once it is decided. */
   onCheck?(check: ProbeCheck): void;
 }
+
+/**
+ * What a look at the endpoint shows: whether the check passes (`undefined`: it cannot be told), the detail, and a hint for when it fails.
+ * Empty: it was not asked.
+ */
+type Finding = [passes?: boolean | undefined, detail?: string, hint?: string | false | undefined];
+
+/** What to do about an error, by its status or code. */
+const HINTS: Record<number | string, string | undefined> = {
+  unreachable: "check host and port, and that the server runs",
+  401: "check the API key",
+  403: "check the API key",
+  404: "check base URL and model",
+};
 
 /**
  * Finds out what works at an endpoint, and says what to do about the rest: at most five requests and the model list, without retries.
@@ -84,157 +96,114 @@ export interface ProbeOptions {
  */
 export async function probe(provider: Provider, options: ProbeOptions = {}): Promise<ProbeReport> {
   const { signal, context: tokens, onCheck } = options;
-  const checks = new Map<ProbeCheckName, ProbeCheck>();
-
-  function note(name: ProbeCheckName, passes: boolean | undefined, detail: string, hint?: string | false): void {
-    const status = passes === undefined ? "skip" : passes ? "pass" : "fail";
-    const check: ProbeCheck = { name, status, detail, ...(status === "fail" && hint && { hint }) };
-    checks.set(name, check);
-    onCheck?.(check);
-  }
-
-  async function attempt<T>(work: Promise<T>): Promise<T | PawlError> {
-    try {
-      return await work;
-    } catch (error) {
-      if (!isPawlError(error) || signal?.aborted) throw error;
-      return error;
-    }
-  }
-
-  function send(system: string, user: string, more?: StreamOptions): Promise<Sample | PawlError> {
-    return attempt(ask(provider, system, user, { signal, ...more }));
-  }
-
-  /** Notes an error as the outcome of a check. */
-  function failed(name: ProbeCheckName, outcome: unknown): outcome is PawlError {
-    if (!isPawlError(outcome)) return false;
-    const { code, status, message } = outcome;
-    const hint = code === "unreachable"
-      ? "check host and port, and whether the server runs"
-      : status === 401 || status === 403
-      ? "check the API key"
-      : status === 404 && "check the base URL and the model";
-    note(name, false, message, hint);
-    return true;
-  }
-
-  /** Words of the endpoint, fit to be shown. */
-  function quote(text: string): string {
-    return excerpt(text, (text) => provider.scrub(text));
-  }
-
-  async function speak(listed: readonly string[] | PawlError): Promise<void> {
-    const said = await send("End every answer with the word PAWL.", "Count from 1 to 20.");
-    const hasNoList = isPawlError(listed), isListed = !hasNoList && listed.includes(provider.model);
-    note(
-      "model",
-      isListed || !isPawlError(said),
-      hasNoList ? `no list (${listed.status ?? listed.code})` : isListed ? "listed" : "not listed",
-      !hasNoList && listed.length > 0 && `the endpoint lists ${quote(listed.join(", "))}`,
-    );
-    if (failed("streaming", said)) return;
-    const text = textOf(said.message), { inputTokens, outputTokens } = said.usage ?? {};
-    note(
-      "streaming",
-      said.pieces > 1 || text.length < 20,
-      `pieces: ${said.pieces}`,
-      "the server or a proxy holds replies back",
-    );
-    note(
-      "usage",
-      inputTokens !== undefined && outputTokens !== undefined,
-      `tokens in: ${inputTokens ?? "unknown"}, out: ${outputTokens ?? "unknown"}`,
-      "check compat.streamUsage",
-    );
-    findReasoning([...said.message.content, ...await callTool()]);
-    await limitTokens();
-    const obeys = /pawl/i.test(text), tells = text !== "" && said.stopReason !== "max_tokens";
-    note(
-      "system_role",
-      obeys || (tells ? false : undefined),
-      obeys ? "obeyed" : "not obeyed",
-      "put instructions into the prompt",
-    );
-    if (tokens !== undefined) await fillContext(tokens);
-  }
-
-  /** @returns Blocks of the reply. */
-  async function callTool(): Promise<ContentBlock[]> {
-    const tools = [PING];
-    const called = await send(PROBE_SYSTEM, PROBE_PROMPT, { tools });
-    if (failed("tool_call", called)) return [];
-    const { message: { content }, stopReason, warnings } = called;
-    const works = pings(content) > 0;
-    note(
-      "tool_call",
-      works,
-      works ? "called" : `not called: ${stopReason}`,
-      stopReason === "max_tokens"
-        ? "raise maxTokens"
-        : warnings?.some(({ kind }) => kind === "tool_call_text")
-        ? "it came as text: the server needs the tool parser of this model"
-        : "the model or its template knows no tools",
-    );
-    if (works) {
-      const both = await send(PROBE_SYSTEM, "Call the ping tool twice at once.", { tools });
-      if (!failed("parallel_calls", both)) {
-        const count = pings(both.message.content);
-        note("parallel_calls", count > 1, `${count} of 2 calls`, "calls one at a time work");
-      }
-    }
-    return content;
-  }
-
-  function findReasoning(blocks: readonly ContentBlock[]): void {
-    const thinking = blocks.find((block) => block.type === "thinking");
-    if (blocks.some((block) => block.type === "text" && new RegExp(TAG, "i").test(block.text))) {
-      note("reasoning", false, "tags in the text", "set thinkTags to auto");
-    } else if (thinking) note("reasoning", true, `kept apart, in ${quote(thinking.field ?? "blocks or tags")}`);
-    else note("reasoning", undefined, "none seen");
-  }
-
-  async function limitTokens(): Promise<void> {
-    const reply = await send("Be thorough.", "Count from 1 to 200.", { maxTokens: 16 });
-    if (failed("token_field", reply)) return;
-    const holds = reply.stopReason === "max_tokens";
-    note(
-      "token_field",
-      holds || (textOf(reply.message).length > 200 ? false : undefined),
-      `16 tokens ${holds ? "" : "do not "}end the reply`,
-      "set compat.maxTokensField",
-    );
-  }
-
-  async function fillContext(tokens: number): Promise<void> {
-    // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
-    const filler = "word ".repeat(tokens);
-    const reply = await send(
-      "Answer in one word.",
-      `The secret word is zephyr.\n${filler}\nWhat is the secret word?`,
-    );
-    if (failed("context", reply)) return;
-    note(
-      "context",
-      /zephyr/i.test(textOf(reply.message)),
-      `about ${tokens} tokens, counted: ${reply.usage?.inputTokens ?? "unknown"}`,
-      "raise the context size of the server",
-    );
-  }
-
-  const listed = await attempt(provider.listModels({ signal }));
-  if (isPawlError(listed) && /^(unreachable|timeout|permission)$/.test(listed.code)) failed("reachable", listed);
-  else {
-    note("reachable", true, "it answers");
-    await speak(listed);
-  }
-  const names = "reachable model streaming usage tool_call parallel_calls reasoning token_field system_role context"
-    .split(" ") as ProbeCheckName[];
-  for (const name of names) if (!checks.has(name)) note(name, undefined, "not asked");
   const { dialect, model } = provider;
-  const list = names.map((name) => checks.get(name)!);
-  const ok = list.every(({ name, status }) =>
-    status === "pass" || !/^(reachable|model|streaming|tool_call)$/.test(name)
-  );
-  return { ok, dialect, model, checks: list };
+  const replies: Sample[] = [];
+  let models: string[] = [], noList = "", calls = false, counting: Promise<Sample>, counted: Sample | undefined;
+
+  async function send(user: string, more?: StreamOptions): Promise<Sample> {
+    const reply = await ask(provider, user, { signal, ...more });
+    replies.push(reply);
+    return reply;
+  }
+
+  /** In the order of the report. A look fails with the error of the endpoint. */
+  const looks: Record<ProbeCheckName, () => Finding | Promise<Finding>> = {
+    async reachable() {
+      try {
+        models = await provider.listModels({ signal });
+      } catch (error) {
+        if (!isPawlError(error) || /^(unreachable|timeout|permission)$/.test(error.code)) throw error;
+        noList = `no list (${error.status ?? error.code})`;
+      }
+      return [true, "it answers"];
+    },
+    async model() {
+      counting = send("Count from 1 to 20.");
+      const isListed = models.includes(model), answers = await counting.then(() => true, () => false);
+      return [
+        isListed || answers,
+        noList || (isListed ? "listed" : "not listed"),
+        models.length > 0 && `choose one of ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
+      ];
+    },
+    async streaming() {
+      counted = await counting;
+      const { pieces, text } = counted;
+      return [pieces > 1 || text.length < 20, `pieces: ${pieces}`];
+    },
+    usage() {
+      const { inputTokens = "unknown", outputTokens = "unknown" } = counted!.usage ?? {};
+      return [
+        inputTokens !== "unknown" && outputTokens !== "unknown",
+        `tokens in: ${inputTokens}, out: ${outputTokens}`,
+        "check compat.streamUsage",
+      ];
+    },
+    async tool_call() {
+      const { pings, stopReason, warnings } = await send(PROBE_PROMPT, { tools: [PING] });
+      calls = pings > 0;
+      return [
+        calls,
+        calls ? "called" : `not called: ${stopReason}`,
+        stopReason === "max_tokens" ? "raise maxTokens" : warnings?.some(({ kind }) => kind === "tool_call_text") &&
+          "the server needs the tool parser of this model",
+      ];
+    },
+    async parallel_calls() {
+      if (!calls) return [];
+      const { pings } = await send("Call the ping tool twice at once.", { tools: [PING] });
+      return [pings > 1, `${pings} of 2 calls`];
+    },
+    reasoning() {
+      if (new RegExp(TAG, "i").test(replies.map(({ text }) => text).join())) {
+        return [false, "tags in the text", "set thinkTags to auto"];
+      }
+      const thinking = replies.flatMap(({ message }) => message.content).find((block) => block.type === "thinking");
+      return thinking ? [true, `kept apart, in ${thinking.field ?? "blocks or tags"}`] : [undefined, "none seen"];
+    },
+    async token_field() {
+      const { text, stopReason } = await send("Count from 1 to 200.", { maxTokens: 16 });
+      const holds = stopReason === "max_tokens";
+      return [
+        holds || (text.length > 200 ? false : undefined),
+        `16 tokens ${holds ? "" : "do not "}end the reply`,
+        "set compat.maxTokensField",
+      ];
+    },
+    system_role() {
+      const { text, stopReason } = counted!, obeys = /pawl/i.test(text);
+      return [obeys || (text && stopReason !== "max_tokens" ? false : undefined), obeys ? "obeyed" : "not obeyed"];
+    },
+    async context() {
+      if (!tokens) return [];
+      // The word stands first: an endpoint that cuts a prompt silently cuts there (rule R-43).
+      const { text, usage } = await send(
+        `The secret word is zephyr.\n${"word ".repeat(tokens)}\nWhat is the secret word?`,
+      );
+      return [/zephyr/i.test(text), `about ${tokens} tokens, counted: ${usage?.inputTokens ?? "unknown"}`];
+    },
+  };
+
+  const checks: ProbeCheck[] = [];
+  let ok = true, isOver = false;
+  for (const [name, look] of Object.entries(looks) as [ProbeCheckName, typeof looks.context][]) {
+    let finding: Finding = [];
+    try {
+      if (!isOver) finding = await look();
+    } catch (error) {
+      if (!isPawlError(error)) throw error;
+      // Without a first answer nothing else can be told.
+      isOver = !counted;
+      finding = [false, error.message, HINTS[error.status ?? error.code]];
+    }
+    signal?.throwIfAborted();
+    const [passes, detail = "not asked", hint] = finding;
+    const status = passes ? "pass" : passes === false ? "fail" : "skip";
+    const check: ProbeCheck = { name, status, detail, ...(passes === false && hint && { hint }) };
+    checks.push(check);
+    onCheck?.(check);
+    // Neither can pass at an endpoint that is not reachable, or without the model.
+    if (name === "streaming" || name === "tool_call") ok &&= passes === true;
+  }
+  return { ok, dialect, model, checks };
 }

@@ -5,10 +5,9 @@
 import { Conversation } from "../model/conversation.ts";
 import { isPawlError, PawlError } from "../model/error.ts";
 import type { MessageCompleteEvent } from "../model/event.ts";
-import type { ContentBlock } from "../model/message.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
-import { fault } from "./reply.ts";
+import { fault, textOf } from "./reply.ts";
 
 /** The probe's tool. */
 export const PING: Tool = {
@@ -18,33 +17,29 @@ export const PING: Tool = {
   run: () => "pong",
 };
 /** rig's words, which many models have been tried with. */
-export const PROBE_SYSTEM = "You are a connection probe. Call the ping tool. Do not answer with text.";
+const PROBE_SYSTEM = "You are a connection probe. Call the ping tool. Do not answer with text.";
 /** rig's words. */
 export const PROBE_PROMPT = 'Call the ping tool with message "ping".';
-/** rig's budget: room for a reasoning model to think before its first call. */
-const PROBE_TOKENS = 256;
 
-/** A reply, and the number of pieces that it came in. */
+/** A reply, its text, the number of pieces that it came in, and of calls of the probe's tool. */
 export interface Sample extends MessageCompleteEvent {
+  text: string;
   pieces: number;
+  pings: number;
 }
 
-/** Asks once, without retries. */
-export async function ask(provider: Provider, system: string, user: string, options: StreamOptions): Promise<Sample> {
+/** Asks once, without retries. Without tools the system text is one whose effect can be seen. */
+export async function ask(provider: Provider, user: string, options: StreamOptions): Promise<Sample> {
   const conversation = new Conversation();
-  conversation.addSystemMessage(system);
+  conversation.addSystemMessage(options.tools ? PROBE_SYSTEM : "End every answer with the word PAWL.");
   conversation.addUserMessage(user);
-  let pieces = 0;
+  let pieces = 0, end!: MessageCompleteEvent;
   for await (const event of provider.stream(conversation, { maxRetries: 0, ...options })) {
     if (event.type === "content_delta") pieces++;
-    else if (event.type === "message_complete") return { ...event, pieces };
+    else if (event.type === "message_complete") end = event;
   }
-  throw fault("truncated", "the reply has no end", true);
-}
-
-/** Number of calls of the probe's tool. */
-export function pings(content: readonly ContentBlock[]): number {
-  return content.filter((block) => block.type === "tool_use" && block.name === PING.name).length;
+  const pings = end.message.content.filter((block) => block.type === "tool_use" && block.name === PING.name).length;
+  return { ...end, text: textOf(end.message), pieces, pings };
 }
 
 /**
@@ -78,7 +73,9 @@ export function pings(content: readonly ContentBlock[]): number {
  */
 export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
   const { signal } = options;
-  const { stopReason, message } = await ask(provider, PROBE_SYSTEM, PROBE_PROMPT, {
+  /** rig's budget: room for a reasoning model to think before its first call. */
+  const PROBE_TOKENS = 256;
+  const { stopReason, pings } = await ask(provider, PROBE_PROMPT, {
     tools: [PING],
     maxTokens: PROBE_TOKENS,
     signal,
@@ -88,5 +85,5 @@ export async function probeToolCalling(provider: Provider, options: { signal?: A
     throw new PawlError(error.code, "Cannot probe the model: the connection failed", error);
   });
   if (stopReason === "max_tokens") throw fault("output_limit", `no call within ${PROBE_TOKENS} tokens`);
-  if (pings(message.content) === 0) throw fault("no_tool_calling", "told to call a tool, the model did not");
+  if (pings === 0) throw fault("no_tool_calling", "the model did not call the tool");
 }

@@ -34,9 +34,6 @@ export interface RunOptions extends AgentOptions {
   receiver?: Receiver;
 }
 
-/** Characters of a validator's findings that go back to the model: they may quote the whole answer. */
-const MAX_FINDINGS = 2000;
-
 /**
  * Runs one task in a conversation of its own. With `schema` or `validate` the answer is parsed into `value`; one that does not fit is
  * sent back once with what is wrong, within the same bounds.
@@ -87,14 +84,14 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
     }
     return await (validate ? validate(result.value, schema) : misfits(schema!, result.value)) ?? [];
   }
+  /** Characters of a validator's findings that go back to the model: they may quote the whole answer. */
+  const MAX_FINDINGS = 2000;
   let asksLeft = 1;
   async function review(result: RunResult): Promise<string | undefined> {
     const findings = (await examine(result)).join("; ");
-    if (findings === "") return undefined;
+    if (!findings) return undefined;
     if (asksLeft-- > 0 && result.iterations < settings.maxIterations) {
-      return `This answer cannot be used: ${
-        cut(findings, MAX_FINDINGS)
-      }\nAnswer again, with the whole JSON object only.`;
+      return `This answer cannot be used: ${cut(findings, MAX_FINDINGS)}\nAnswer with one JSON object only, in full.`;
     }
     throw fault("invalid_json", "the answer is refused, " + excerpt(findings, (text) => provider.scrub(text)));
   }

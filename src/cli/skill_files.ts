@@ -118,7 +118,7 @@ async function loadOne(directory: string, parseYaml: (yaml: string) => unknown):
   const [parent, name] = [join(directory, ".."), basename(resolve(directory))];
   const fs = {
     async *readDir(path: string): AsyncGenerator<Deno.DirEntry> {
-      if (path === `${parent}/`) yield { name, isFile: false, isDirectory: true, isSymlink: false };
+      if (path === parent) yield { name, isFile: false, isDirectory: true, isSymlink: false };
       else yield* Deno.readDir(path);
     },
     readTextFile: Deno.readTextFile,

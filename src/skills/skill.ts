@@ -29,6 +29,9 @@ export interface ParseSkillOptions {
   parseYaml?: (text: string) => unknown;
 }
 
+/** The folder of a skill. */
+type Folder = { name: string; directory: string; files: string[] };
+
 /** An entry of a directory, as `Deno.readDir` gives it. */
 export interface SkillEntry {
   /** Without its directory. */
@@ -53,9 +56,8 @@ export interface SkillFs {
   stat?(path: string): Promise<{ isFile: boolean; isDirectory: boolean }>;
 }
 
-const MAX_FRONTMATTER_BYTES = 8192;
 const MAX_FILES = 50;
-const NAME = /^(?!.{65}|-|.*--|.*-$)[-\p{Ll}\p{Lo}\p{M}\p{Nd}]+$/u;
+const NAME = /^(?!-|.{65})(-?[\p{Ll}\p{Lo}\p{M}\p{Nd}])+$/u;
 // A reviewer does not see these either, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
 const UNSEEN = /\u2800|[\u200c\u200d\ufe00-\ufe0f]{3}/g;
 
@@ -84,28 +86,32 @@ export function parseSkill(text: string, options: ParseSkillOptions = {}): Skill
 
 /** The skill, or why it is none. */
 function readSkill(file: string, { name: directory, parseYaml = plainFields }: ParseSkillOptions): Skill | string {
-  const text = file.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const [head, yaml] = /^---[ \t]*\n((?:[^]*?\n)?)---[ \t]*(?:\n|$)/.exec(text) ?? [];
+  const text = file.replace(/^\ufeff|\r(?=\n)/g, "");
+  const [head, yaml] = /---[ \t]*\n([^]*?)^---[ \t]*$/my.exec(text) ?? [];
   if (!head) return "it has no frontmatter";
-  const hidden = [HIDDEN, UNSEEN].map((pattern) => text.search(pattern)).find((at) => at >= 0);
-  if (hidden !== undefined) {
-    const point = text.codePointAt(hidden)!.toString(16);
-    return `line ${text.slice(0, hidden).split("\n").length} has the invisible character U+${point}`;
+  for (const pattern of [HIDDEN, UNSEEN]) {
+    const at = text.search(pattern);
+    if (at >= 0) {
+      return `line ${text.slice(0, at).split("\n").length} has the invisible character U+${
+        text.codePointAt(at)!.toString(16)
+      }`;
+    }
   }
+  const MAX_FRONTMATTER_BYTES = 8192;
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
-    return `its frontmatter is larger than ${MAX_FRONTMATTER_BYTES} bytes`;
+    return `its frontmatter is longer than ${MAX_FRONTMATTER_BYTES} bytes`;
   }
   let fields;
   try {
     fields = Object(parseYaml(yaml!));
   } catch (error) {
-    return `its frontmatter cannot be read: ${clean((error as Error).message, 120)}`;
+    return `its frontmatter cannot be read: ${clean((error as Error).message)}`;
   }
   const name = oneLine(fields.name).normalize(), description = oneLine(fields.description);
   if (!name || !description) return `it has no ${name ? "description" : "name"}`;
   if (directory !== undefined) {
     if (name !== directory.normalize()) return `its name "${clean(name, 64)}" is not its directory's`;
-    if (!NAME.test(name)) return "its name must be 1 to 64 lowercase letters, digits, single hyphens";
+    if (!NAME.test(name)) return "its name is not 1 to 64 lowercase letters, digits, single hyphens";
     if (description.length > 1024) return "its description is longer than 1024 characters";
   }
   return { name, description, body: text.slice(head.length).trim() };
@@ -117,7 +123,7 @@ function plainFields(yaml: string): Record<string, string> {
   for (const line of yaml.split("\n").filter((line) => line.trim())) {
     const [, key, quoted, plain] =
       /^(name|description):[ \t]+(?:"([^"\\]*)"\s*|([^\s"'&*!|>%@`[\]{}#,].*))$/.exec(line) ?? [];
-    if (!key || key in fields) throw new Error("without parseYaml it has a name and a description, a line each");
+    if (!key || key in fields) throw new Error("without parseYaml it has a line for name and for description");
     fields[key] = quoted ?? plain!;
   }
   return fields;
@@ -128,7 +134,7 @@ function oneLine(value: unknown): string {
 }
 
 /** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
-function clean(text: string, max: number): string {
+function clean(text: string, max = 256): string {
   return cut(oneLine(text.replace(HIDDEN, " ").replace(UNSEEN, " ")), max);
 }
 
@@ -165,56 +171,54 @@ export async function loadSkills(
 ): Promise<Skill[]> {
   const skills = new Map<string, Skill>();
   const offenders: string[] = [];
-  const found = new Map<string, boolean>();
+  let isThere = false;
 
+  /** Rejects where the link leads to nothing, or nobody can tell where. */
   async function isFileInside(path: string): Promise<boolean> {
-    try {
-      const root = await fs.realPath!(dir), target = await fs.realPath!(path);
-      return target.startsWith(root) && /[/\\]/.test(target[root.length]!) && (await fs.stat!(path)).isFile;
-    } catch {
-      return false; // the link leads to nothing, or nobody can tell where
-    }
+    const root = await fs.realPath!(dir), target = await fs.realPath!(path);
+    return target.startsWith(root) && "/\\".includes(target[root.length]!) && (await fs.stat!(path)).isFile;
   }
 
-  /** Notes every path below, and whether it is a regular file; a skill's own folders as deep and as wide as is worth telling. */
-  async function walk(prefix: string, depth: number): Promise<void> {
-    let count = 0;
-    for await (const { name, isFile, isDirectory, isSymlink } of fs.readDir(`${dir}/${prefix}`)) {
-      const path = prefix + name;
-      if (!isDirectory) found.set(path, isFile || isSymlink && await isFileInside(`${dir}/${path}`));
-      else if (depth < 3 && !/^\.|^node_modules$/.test(name)) await walk(`${path}/`, depth + 1);
-      if (depth > 1 && ++count > MAX_FILES) break;
+  /** Goes into a skill's own folder, which `own` tells of, as deep and as wide as is worth telling. */
+  async function walk(folder: string, depth: number, own?: Folder): Promise<void> {
+    const entries: SkillEntry[] = [];
+    for await (const entry of fs.readDir(folder)) entries.push(entry);
+    isThere = true;
+    for (
+      const { name, isFile, isDirectory, isSymlink } of entries.sort(byName).slice(0, depth > 1 ? MAX_FILES : undefined)
+    ) {
+      const path = `${folder}/${name}`;
+      const isRegular = isFile || isSymlink && await isFileInside(path).catch(() => false);
+      if (isDirectory) {
+        if (depth < 3 && !/^\.|^node_modules$/.test(name)) {
+          await walk(path, depth + 1, own ?? { name, directory: path, files: [] });
+        }
+      } else if (own ? depth === 1 && /^skill\.md$/i.test(name) : !isRegular || /\.md$/.test(name)) {
+        let skill = isRegular
+          ? readSkill(await fs.readTextFile(path), { ...options, ...own })
+          : "it is no file, or a link out of the folder";
+        if (skills.has((skill as Skill).name)) skill = "its name is taken";
+        if (typeof skill === "string") offenders.push(`${clean(path)}: ${skill}`);
+        else skills.set(skill.name, { ...skill, ...own });
+      } else if (isRegular && own && own.files.length < MAX_FILES) own.files.push(path.slice(own.directory.length + 1));
     }
   }
 
   try {
-    await walk("", 0);
+    await walk(dir, 0);
   } catch (error) {
     const { name } = error as Error;
     if (name === "NotCapable") throw new PawlError("permission", `Cannot load skills: run with --allow-read=${dir}`);
-    if (name !== "NotFound") throw error;
-  }
-  const paths = [...found.keys()].sort();
-  for (const path of paths) {
-    const isFile = found.get(path), name = /^([^/]+)\/skill\.md$/i.exec(path)?.[1];
-    if (!name && (path.includes("/") || isFile && !path.endsWith(".md"))) continue;
-    const about = name && {
-      name,
-      directory: `${dir}/${name}`,
-      files: paths.filter((other) => other !== path && other.startsWith(name + "/") && found.get(other))
-        .slice(0, MAX_FILES).map((file) => file.slice(name.length + 1)),
-    };
-    let skill = isFile
-      ? readSkill(await fs.readTextFile(`${dir}/${path}`), { ...options, ...about })
-      : "it is no file, or a link out of the folder";
-    if (skills.has((skill as Skill).name)) skill = "its name is taken";
-    if (typeof skill === "string") offenders.push(`${clean(`${dir}/${path}`, 200)}: ${skill}`);
-    else skills.set(skill.name, { ...skill, ...about });
+    if (isThere || name !== "NotFound") throw error;
   }
   if (offenders.length) {
     throw Object.assign(new PawlError("invalid_skill", `Cannot load skills: ${offenders.join("; ")}`), { offenders });
   }
-  return mergeSkills([...skills.values()], []);
+  return [...skills.values()].sort(byName);
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /**
@@ -225,8 +229,7 @@ export async function loadSkills(
  * @returns Sorted by name.
  */
 export function mergeSkills<T extends Skill>(base: readonly T[], overrides: readonly T[]): T[] {
-  return [...new Map([...base, ...overrides].map((skill) => [skill.name, skill])).values()]
-    .sort((a, b) => a.name < b.name ? -1 : 1);
+  return [...new Map([...base, ...overrides].map((skill) => [skill.name, skill])).values()].sort(byName);
 }
 
 /**
@@ -237,7 +240,7 @@ export function mergeSkills<T extends Skill>(base: readonly T[], overrides: read
  */
 export function advertise(skills: readonly Skill[]): string {
   return skills.map(({ name, description }, i) =>
-    (i ? "" : "Available skills; call load_skill before you act on one:\n") +
+    (i ? "" : "Available skills; call load_skill before using one:\n") +
     `- ${clean(name, 64)}: ${clean(description, 1024)}`
   ).join("\n");
 }
@@ -275,7 +278,7 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
     pure: true,
     run({ name }) {
       const skill = byName.get(name as string);
-      if (!skill) throw new Error(`no skill "${clean(String(name), 64)}"; available: ${names.join(", ")}`);
+      if (!skill) throw new Error(`no such skill; available: ${names.join(", ")}`);
       if (loaded.has(skill)) return `The skill "${name}" stands above already`;
       loaded.add(skill);
       return inFull(skill);
@@ -284,13 +287,9 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
 }
 
 function inFull({ name, description, body, directory = "", files = [] }: Skill): string {
-  const list = files.map((file) => clean(file, 256)).join(", ") + (files.length < MAX_FILES ? "" : ", …");
-  return [
-    `Skill: ${clean(name, 64)}`,
-    clean(description, 1024),
-    directory && `Directory: ${clean(directory, 1024)}`,
-    list && `Files: ${list}`,
-  ].filter(Boolean).join("\n") + `\n\n${body}`;
+  const list = files.map((file) => clean(file)).join(", ") + (files.length < MAX_FILES ? "" : ", …");
+  return `Skill: ${clean(name, 64)}\n${clean(description, 1024)}\n` +
+    (directory && `Directory: ${clean(directory, 1024)}\n`) + (list && `Files: ${list}\n`) + `\n${body}`;
 }
 
 /**
@@ -301,5 +300,6 @@ function inFull({ name, description, body, directory = "", files = [] }: Skill):
  * @returns Lines for a system prompt.
  */
 export function invokeSkill(skill: Skill, others: readonly Skill[]): string {
-  return [advertise(others.filter(({ name }) => name !== skill.name)), inFull(skill)].filter(Boolean).join("\n\n");
+  const offer = advertise(others.filter(({ name }) => name !== skill.name));
+  return (offer && `${offer}\n\n`) + inFull(skill);
 }

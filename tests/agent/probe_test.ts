@@ -124,7 +124,7 @@ Deno.test("probe stops at an endpoint that does not answer", async () => {
     name: "reachable",
     status: "fail",
     detail: "Connection refused",
-    hint: "check host and port, and whether the server runs",
+    hint: "check host and port, and that the server runs",
   });
   assert(report.checks.slice(1).every(({ status }) => status === "skip"));
   assertEquals(report.checks.length, 10);

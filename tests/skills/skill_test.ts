@@ -168,6 +168,13 @@ Deno.test("loadSkills is content with an absent or empty directory", async () =>
   });
 });
 
+Deno.test("loadSkills fails where a file is gone before it is read", async () => {
+  await withDir({ "a.md": file("a") }, async (dir) => {
+    const readTextFile = () => Promise.reject(new Deno.errors.NotFound("gone"));
+    await assertRejects(() => loadSkills({ ...Deno, readTextFile }, dir), Deno.errors.NotFound);
+  });
+});
+
 Deno.test("loadSkills lists every offender and gives no partial list", async () => {
   await withDir({
     "good.md": file("good"),

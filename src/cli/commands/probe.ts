@@ -9,6 +9,7 @@ import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts"
 import { openEndpoint } from "../endpoint.ts";
 import { inFlags, usage } from "../exit.ts";
 import { OutputFile } from "../output.ts";
+import { hintOf } from "../probe_hint.ts";
 import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -59,7 +60,8 @@ export default async function (context: Context): Promise<number> {
     onCheck(check) {
       context.progress.end();
       check.detail = inFlags(check.detail);
-      if (check.hint !== undefined) check.hint = inFlags(check.hint);
+      const hint = hintOf(check);
+      if (hint !== undefined) check.hint = hint;
       if (!isJson) tell(terminal, check);
     },
   });
