@@ -4,6 +4,7 @@
  */
 import { HIDDEN, visible } from "../text/visible.ts";
 import { CliError, ClosedPipe } from "./exit.ts";
+import { unheard } from "./signals.ts";
 
 /** What {@linkcode writeAll} needs of a file. */
 export interface SyncSink {
@@ -41,10 +42,11 @@ export function writeAll(file: SyncSink, bytes: Uint8Array): void {
 
 /**
  * The one owner of an output. Text is joined until the running task is done, which is a network chunk, and written synchronously: a
- * reader that stops reading stops the producer.
+ * reader that stops reading stops the producer. Signals end the program then; a terminal always reads on when Ctrl-C comes.
  */
 export class Writer {
   readonly #file: OutputSink;
+  readonly #isTerminal: boolean;
   readonly #onFailure: (reason: CliError) => void;
   #text = "";
   #isDue = false;
@@ -56,6 +58,7 @@ export class Writer {
    */
   constructor(file: OutputSink, onFailure: (reason: CliError) => void) {
     this.#file = file;
+    this.#isTerminal = file.isTerminal();
     this.#onFailure = onFailure;
   }
 
@@ -79,7 +82,9 @@ export class Writer {
     this.#text = "";
     if (this.#failed || text === "") return;
     try {
-      writeAll(this.#file, ENCODER.encode(text));
+      const bytes = ENCODER.encode(text);
+      if (this.#isTerminal) writeAll(this.#file, bytes);
+      else unheard(() => writeAll(this.#file, bytes));
     } catch (error) {
       this.#failed = true;
       const closed = error instanceof Deno.errors.BrokenPipe;
