@@ -17,6 +17,8 @@ export interface OutputSink extends SyncSink {
 }
 
 const FLUSH_CHARS = 16 * 1024;
+/** What a pipe takes even if nobody reads. */
+const PIPE_BYTES = 4096;
 const RETRY_MS = 5;
 const ENCODER = new TextEncoder();
 
@@ -42,13 +44,15 @@ export function writeAll(file: SyncSink, bytes: Uint8Array): void {
 
 /**
  * The one owner of an output. Text is joined until the running task is done, which is a network chunk, and written synchronously: a
- * reader that stops reading stops the producer. Signals end the program then; a terminal always reads on when Ctrl-C comes.
+ * reader that stops reading stops the producer. No listener would hear a signal then, so where that may happen, signals end the program
+ * by themselves; a terminal reads on when Ctrl-C comes.
  */
 export class Writer {
   readonly #file: OutputSink;
   readonly #isTerminal: boolean;
   readonly #onFailure: (reason: CliError) => void;
   #text = "";
+  #size = 0;
   #isDue = false;
   #failed = false;
 
@@ -83,7 +87,8 @@ export class Writer {
     if (this.#failed || text === "") return;
     try {
       const bytes = ENCODER.encode(text);
-      if (this.#isTerminal) writeAll(this.#file, bytes);
+      this.#size += bytes.length;
+      if (this.#isTerminal || this.#size <= PIPE_BYTES) writeAll(this.#file, bytes);
       else unheard(() => writeAll(this.#file, bytes));
     } catch (error) {
       this.#failed = true;
