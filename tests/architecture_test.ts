@@ -6,7 +6,9 @@ const ROOT = new URL("../", import.meta.url);
 
 interface Module {
   specifier: string;
-  dependencies?: Array<{ specifier: string; code?: { specifier: string }; type?: { specifier: string } }>;
+  dependencies?: Array<
+    { specifier: string; isDynamic?: boolean; code?: { specifier: string }; type?: { specifier: string } }
+  >;
 }
 
 async function graph(entry: string): Promise<Module[]> {
@@ -62,6 +64,27 @@ for (const entry of [...LIBRARY, "cli.ts"]) {
     assertEquals(findCycle(await graph(entry)), undefined);
   });
 }
+
+/** What is evaluated before a module itself is. */
+function evaluated(modules: Module[], entry: string): Set<string> {
+  const next = new Map(modules.map(({ specifier, dependencies = [] }) => [specifier, dependencies]));
+  const reached = new Set([entry]);
+  for (const specifier of reached) {
+    for (const { isDynamic, code } of next.get(specifier) ?? []) if (!isDynamic && code) reached.add(code.specifier);
+  }
+  return reached;
+}
+
+// Each costs a start some milliseconds, the first module of `node:` 13.
+Deno.test("cli.ts begins a run without modules of node: or npm:, and without what only other commands and flags use", async () => {
+  const modules = await graph("cli.ts");
+  const needed = ["cli.ts", "src/cli/commands/run.ts", "src/dialects/openai_chat.ts"];
+  const reached = needed.flatMap((path) => [...evaluated(modules, `${ROOT}${path}`)]);
+  assertEquals(reached.filter((specifier) => !specifier.startsWith("file:") && !specifier.includes("/@std/")), []);
+  const others =
+    /\/(agent|anthropic_messages|ask|chat\w*|completions|help|output|probe|profile|record\w*|schema|session\w*|skill\w*|tools\/(?!spec)\w+)\.ts$/;
+  assertEquals(reached.filter((specifier) => others.test(specifier)), []);
+});
 
 Deno.test("every module of src is reached from an entry point", async () => {
   const reached = new Set<string>();

@@ -8,6 +8,7 @@ import { Interruption, usage } from "./exit.ts";
 import { type Command, COMMANDS, type Options } from "./flag_table.ts";
 import { type CommandLine, parseCommandLine, wantsJson } from "./flags.ts";
 import { Progress } from "./progress.ts";
+import { hear, hearNothing } from "./signals.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs a command; resolves to the exit status. */
@@ -115,23 +116,16 @@ function watchSignals(context: Context, stop: AbortController): () => void {
     }
     stop.abort(reason);
   }
-  function onInterrupt(): void {
-    on("SIGINT");
-  }
-  function onTerminate(): void {
-    on("SIGTERM");
-  }
   function onStray(event: PromiseRejectionEvent): void {
     // A tools file may leave a promise behind; without this the process would end with a stack.
     event.preventDefault();
     stop.abort(event.reason);
   }
-  Deno.addSignalListener("SIGINT", onInterrupt);
-  Deno.addSignalListener("SIGTERM", onTerminate);
+  hear("SIGINT", () => on("SIGINT"));
+  hear("SIGTERM", () => on("SIGTERM"));
   globalThis.addEventListener("unhandledrejection", onStray);
   return () => {
-    Deno.removeSignalListener("SIGINT", onInterrupt);
-    Deno.removeSignalListener("SIGTERM", onTerminate);
+    hearNothing();
     globalThis.removeEventListener("unhandledrejection", onStray);
   };
 }

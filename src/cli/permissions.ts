@@ -2,13 +2,15 @@
  * Exactly the permissions that a command line needs: asked for once, named in one message, given back when they have served.
  * @module
  */
-import { dirname } from "node:path";
 import { CliError } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Classes of permissions that pawl uses; each flag is `--allow-CLASS`. */
 const CLASSES = ["net", "read", "write", "env", "run"] as const;
 type Class = (typeof CLASSES)[number];
+
+/** The separators in front of the last part of a path. */
+const ABOVE = Deno.build.os === "windows" ? /[/\\]+[^/\\]*$/ : /\/+[^/]*$/;
 
 /** Names within the classes: `host:port`, paths, variables, programs. */
 export type Needs = { [C in Class]?: readonly string[] };
@@ -54,7 +56,10 @@ export function permissionFlags(needs: Needs): string[] {
 /** Deno splits at commas and has no escape: a path with one is granted by the directory above it. */
 function grantable(name: string): string {
   const at = name.indexOf(",");
-  return at < 0 ? name : dirname(`${name.slice(0, at)}x`);
+  if (at < 0) return name;
+  // By hand: the first module of `node:` costs a start 13 ms.
+  const above = name.slice(0, at).search(ABOVE);
+  return above < 0 ? "." : name.slice(0, above) || "/";
 }
 
 /** What of some needs is not granted. */

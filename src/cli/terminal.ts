@@ -4,13 +4,21 @@
  */
 import { HIDDEN, visible } from "../text/visible.ts";
 import { CliError, ClosedPipe } from "./exit.ts";
+import { unheard } from "./signals.ts";
 
-/** What {@linkcode Writer} needs of a file. */
+/** What {@linkcode writeAll} needs of a file. */
 export interface SyncSink {
   writeSync(bytes: Uint8Array): number;
 }
 
+/** What {@linkcode Writer} needs of a file. */
+export interface OutputSink extends SyncSink {
+  isTerminal(): boolean;
+}
+
 const FLUSH_CHARS = 16 * 1024;
+/** What a pipe takes even if nobody reads. */
+const PIPE_BYTES = 4096;
 const RETRY_MS = 5;
 const ENCODER = new TextEncoder();
 
@@ -35,22 +43,26 @@ export function writeAll(file: SyncSink, bytes: Uint8Array): void {
 }
 
 /**
- * The one owner of standard output. Text is joined until the running task is done, which is a network chunk, and written synchronously:
- * a reader that stops reading stops the producer.
+ * The one owner of an output. Text is joined until the running task is done, which is a network chunk, and written synchronously: a
+ * reader that stops reading stops the producer. No listener would hear a signal then, so where that may happen, signals end the program
+ * by themselves; a terminal reads on when Ctrl-C comes.
  */
 export class Writer {
-  readonly #file: SyncSink;
+  readonly #file: OutputSink;
+  readonly #isTerminal: boolean;
   readonly #onFailure: (reason: CliError) => void;
   #text = "";
+  #size = 0;
   #isDue = false;
   #failed = false;
 
   /**
-   * @param file Standard output.
+   * @param file Standard output or standard error.
    * @param onFailure Told once, with {@linkcode ClosedPipe} or an error; from then on text is dropped.
    */
-  constructor(file: SyncSink, onFailure: (reason: CliError) => void) {
+  constructor(file: OutputSink, onFailure: (reason: CliError) => void) {
     this.#file = file;
+    this.#isTerminal = file.isTerminal();
     this.#onFailure = onFailure;
   }
 
@@ -74,7 +86,10 @@ export class Writer {
     this.#text = "";
     if (this.#failed || text === "") return;
     try {
-      writeAll(this.#file, ENCODER.encode(text));
+      const bytes = ENCODER.encode(text);
+      this.#size += bytes.length;
+      if (this.#isTerminal || this.#size <= PIPE_BYTES) writeAll(this.#file, bytes);
+      else unheard(() => writeAll(this.#file, bytes));
     } catch (error) {
       this.#failed = true;
       const closed = error instanceof Deno.errors.BrokenPipe;
@@ -98,8 +113,8 @@ export interface TerminalOptions {
   /** Told when standard output cannot be written any more. */
   onFailure: (reason: CliError) => void;
   /** Standard output, standard error and whether they are terminals, for tests. */
-  stdout?: SyncSink & { isTerminal(): boolean };
-  stderr?: SyncSink & { isTerminal(): boolean };
+  stdout?: OutputSink;
+  stderr?: OutputSink;
 }
 
 /**
@@ -114,7 +129,7 @@ export class Terminal {
   readonly quiet: boolean;
   readonly #color: boolean;
   readonly #writer: Writer;
-  readonly #stderr: SyncSink;
+  readonly #errors: Writer;
   #outOpen = false;
   #errOpen = false;
   #heldReturn = "";
@@ -127,7 +142,8 @@ export class Terminal {
     this.quiet = options.quiet;
     this.#color = options.color === "always" || options.color === "auto" && this.errIsTerminal && !Deno.noColor;
     this.#writer = new Writer(stdout, options.onFailure);
-    this.#stderr = stderr;
+    // Standard error is closed or full: there is no place left to say so, and the answer is not lost by it.
+    this.#errors = new Writer(stderr, () => {});
   }
 
   /** Text in a style, if colours are on. */
@@ -137,7 +153,7 @@ export class Terminal {
 
   /** Writes text of our own, styled: nothing of a model or an endpoint. */
   raw(text: string): void {
-    this.clearStatus();
+    this.#beginOut();
     this.#writer.write(text);
     this.#outOpen = !text.endsWith("\n");
   }
@@ -145,12 +161,12 @@ export class Terminal {
   /** Writes a piece of the answer. A line end in two characters may be cut between two pieces. */
   out(piece: string): void {
     if (piece === "") return;
-    this.clearStatus();
+    if (this.outIsTerminal && this.#errOpen) this.#err("\n");
+    this.#beginOut();
     if (this.outIsTerminal) {
       const text = this.#heldReturn + piece;
       this.#heldReturn = text.endsWith("\r") ? "\r" : "";
       piece = visible(text.slice(0, text.length - this.#heldReturn.length).replaceAll("\r\n", "\n"));
-      if (this.#errOpen) this.#err("\n");
     }
     this.#writer.write(piece);
     if (piece !== "") this.#outOpen = !piece.endsWith("\n");
@@ -173,7 +189,7 @@ export class Terminal {
    * @param json One JSON text.
    */
   json(json: string): void {
-    this.clearStatus();
+    this.#beginOut();
     this.#writer.write((this.outIsTerminal ? json.replace(HIDDEN, escapeUnits) : json) + "\n");
   }
 
@@ -187,6 +203,7 @@ export class Terminal {
     this.#begin();
     const shown = visible(text);
     this.#err((style === undefined ? shown : this.paint(style, shown)) + "\n");
+    this.#errors.flush();
   }
 
   /** Writes a line that a person wants to know and a script does not: nothing with `--quiet`. */
@@ -218,19 +235,28 @@ export class Terminal {
     if (!this.errIsTerminal || this.quiet || this.#outOpen || this.#errOpen) return;
     this.#writer.flush();
     this.#status = text;
-    this.#write(`\r\x1b[2K${this.paint("dim", this.#status)}`);
+    this.#errors.write(`\r\x1b[2K${this.paint("dim", this.#status)}`);
+    this.#errors.flush();
   }
 
   /** Takes the line of {@linkcode Terminal.status} away. */
   clearStatus(): void {
     if (this.#status === "") return;
     this.#status = "";
-    this.#write("\r\x1b[2K");
+    this.#errors.write("\r\x1b[2K");
+    this.#errors.flush();
   }
 
   /** Writes out what is held. */
   flush(): void {
     this.#writer.flush();
+    this.#errors.flush();
+  }
+
+  /** The two outputs may be one file: what was told on the other comes first. */
+  #beginOut(): void {
+    this.clearStatus();
+    this.#errors.flush();
   }
 
   #begin(): void {
@@ -244,16 +270,8 @@ export class Terminal {
   }
 
   #err(text: string): void {
-    this.#write(text);
+    this.#errors.write(text);
     this.#errOpen = !text.endsWith("\n");
-  }
-
-  #write(text: string): void {
-    try {
-      writeAll(this.#stderr, ENCODER.encode(text));
-    } catch {
-      // Standard error is closed or full: there is no place left to say so, and the answer is not lost by it.
-    }
   }
 }
 

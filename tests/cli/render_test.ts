@@ -115,13 +115,13 @@ Deno.test("TextRenderer prints the answer once into a pipe, and nothing beside i
 
 Deno.test("TextRenderer streams on a terminal, thinking apart and labelled", () => {
   const events = reply(thinking(0, "let me", " see"), text(1, "Hel", "lo"));
-  assertEquals(show(events, "Hello", { out: true, err: true }), "{thinking: }{let me}{ see}{\n}Hello\n");
+  assertEquals(show(events, "Hello", { out: true, err: true }), "{thinking: let me see\n}Hello\n");
   assertEquals(show(events, "Hello", { out: true, err: true, hideReasoning: true }), "Hello\n");
 });
 
 Deno.test("TextRenderer shows thinking and text before a call on a terminal's standard error only", () => {
   const events = [...reply(thinking(0, "hm"), text(1, "I look."), TOOL), ...reply(text(0, "Found"))];
-  assertEquals(show(events, "Found", { err: true }), "{thinking: }{hm}{\n}{I look.\n}Found\n");
+  assertEquals(show(events, "Found", { err: true }), "{thinking: hm\nI look.\n}Found\n");
   assertEquals(show(events, "Found"), "Found\n");
 });
 
@@ -150,7 +150,7 @@ Deno.test("TextRenderer shows control characters of calls and results, cut betwe
   ];
   const shown = show(events, "b", { out: true, err: true });
   assertStringIncludes(shown, '✗ read_file {"path":"\\u{1b}[2J"}: error: \\u{1b}]0;x\\u{7}');
-  assertStringIncludes(shown, "{a\\u{1b}}{[31m}");
+  assertStringIncludes(shown, "{thinking: a\\u{1b}[31m\n}");
   assertStringIncludes(shown, "b\\u{1b}[31m\nc");
   assertEquals(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/.test(shown.replaceAll("\r\x1b[2K", "")), false);
 });

@@ -158,7 +158,7 @@ Deno.test("Terminal starts lines of standard error on a line of their own, and k
   terminal.aside("hm");
   terminal.out("answer");
   terminal.endOut();
-  assertEquals(log, ["o:half a line", "e:\n", "e:a note\n", "e:thinking: ", "e:hm", "e:\n", "o:answer\n"]);
+  assertEquals(log, ["o:half a line", "e:\na note\n", "e:thinking: hm\n", "o:answer\n"]);
 });
 
 Deno.test("Terminal.status is wiped out by whatever comes next, and shown on terminals only", () => {

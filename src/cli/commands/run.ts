@@ -9,7 +9,6 @@ import { loopOptions, openEndpoint } from "../endpoint.ts";
 import { CliError, usage } from "../exit.ts";
 import type { Options } from "../flag_table.ts";
 import { assemblePrompt, firstFence, promptFiles, readStdin, readText, withAttachments } from "../input.ts";
-import { OutputFile } from "../output.ts";
 import type { Needs } from "../permissions.ts";
 import { makeRenderer, receiverOf } from "../render.ts";
 import { joinSystem } from "../system_prompt.ts";
@@ -33,7 +32,9 @@ export default async function (context: Context): Promise<number> {
   const schema = options.schema === undefined
     ? undefined
     : await (await import("../schema.ts")).readSchema(options.schema);
-  using output = options.output === undefined ? undefined : await OutputFile.open(options.output);
+  using output = options.output === undefined
+    ? undefined
+    : await (await import("../output.ts")).OutputFile.open(options.output);
   const endpoint = await openEndpoint(context, ready);
   const { provider, host } = endpoint;
   const task = await openTask(context, endpoint);
