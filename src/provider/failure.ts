@@ -7,7 +7,7 @@ import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.
 
 /** A reply that broke off before its end. */
 export function truncated(why: string): PawlError {
-  return new PawlError("truncated", `The reply is not whole: ${why}`, { retryable: true });
+  return new PawlError("truncated", `Cannot read the reply: ${why}`, { retryable: true });
 }
 
 /** Ends a reply that violates the protocol; `what` is ours, never the endpoint's text. */

@@ -7,7 +7,7 @@ import { PawlError } from "../model/error.ts";
 import type { CompletionInfo, StreamEvent } from "../model/event.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
-import { ReasoningSplitter } from "../text/reasoning.ts";
+import { createSplitter, type ReasoningSplitter } from "../text/reasoning.ts";
 import { BlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
@@ -42,7 +42,7 @@ export class MessageBuilder implements MessageSink {
     this.#options = options;
     this.#blocks = new BlockQueue(options.limits);
     if (options.splitText) {
-      this.#splitter = new ReasoningSplitter({
+      this.#splitter = createSplitter({
         text: (piece) => this.#add("text", this.#textKey, piece, false),
         thinking: (piece) => this.#add("thinking", this.#textKey, piece, true),
         endThinking: () => this.#endThought(),

@@ -3,18 +3,19 @@
  * @module
  */
 
-const CLOSERS = "</think></thinking></thought></mm:think>";
-const TAGS = CLOSERS + CLOSERS.replaceAll("/", "");
+const TAGS = "<think><thinking><thought><mm:think></think></thinking></thought></mm:think>";
 /** A tag at the place that is looked at. */
 export const TAG: RegExp = /<(\/?)(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
-const QUOTED = /^(?:(["'`])\1?|(?:(?!["'])\p{QMark}){1,2})$/u;
+const QUOTED = /^(?:(["'`])\1?|[[\p{QMark}]--["']]{1,2})$/v;
+/** Of a line: the marks that open or close a fence. Backticks behind backticks are inline code. */
+const FENCE = /^ {0,3}(```+(?=[^`]*$)|~~~+)/;
+/** Nobody opens a fence on a longer line, and what is kept of a line is bounded. */
+const MAX_HEAD = 1024;
 
-const TAB = 9, LF = 10, CR = 13, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
-/** What a line is so far: blanks and one run of marks, which may open or close a fence; these and blanks behind them; more. */
-const HEAD = 0, TAIL = 1, PLAIN = 2;
+const LF = 10, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
 
 /**
  * Removes leaked reasoning from a whole text: closed `<think>` blocks go; a closing tag that is left takes
@@ -58,156 +59,123 @@ export interface SplitSink {
  * Every delta is handed on in the push it came in, but for at most one tag's length and one character. How the text is cut into
  * deltas never matters. Linear in the text.
  */
-export class ReasoningSplitter {
-  readonly #sink: SplitSink;
+export interface ReasoningSplitter {
   /** The message had reasoning in a field of its own: a closing tag without opener is then plain text. */
-  native = false;
-
-  /** A tag that is not whole, or that waits for the character behind it. */
-  #held = "";
-  /** Name of the tag whose thought this is inside of. */
-  #name = "";
-  /** The thought has told something. */
-  #told = false;
-  /** Blank space is dropped until something else comes. */
-  #dropping = false;
-  /** The character before, outside thoughts. */
-  #last = "";
-
-  /** Mark of the open fence, 0 outside. */
-  #fence = 0;
-  /** Of the open fence; 0 on the line that opens it. */
-  #length = 0;
-  #line = HEAD;
-  #blanks = 0;
-  #mark = 0;
-  #run = 0;
-  /** An odd number of backticks so far on this line. */
-  #odd = false;
-
-  /**
-   * Starts outside thoughts, at the beginning of a line.
-   *
-   * @param sink Told what is found, during `push` and `flush`.
-   */
-  constructor(sink: SplitSink) {
-    this.#sink = sink;
-  }
-
-  /** Outside thoughts, with nothing held back. */
-  get idle(): boolean {
-    return this.#name + this.#held === "";
-  }
-
-  /**
-   * Reads on.
-   *
-   * @param delta More text of the message.
-   */
-  push(delta: string): void {
-    this.#scan(delta, false);
-  }
-
+  native: boolean;
+  /** Reads on. */
+  push(delta: string): void;
   /**
    * Decides what is held back, since other content follows or the message ends: a broken tag is plain, a whole one is a tag.
    * More text may follow; whether it is inside a thought stays as it was.
    */
-  flush(): void {
-    this.#scan("", true);
-  }
+  flush(): void;
+}
 
-  #scan(delta: string, final: boolean): void {
-    const text = this.#held + delta, { length } = text;
-    this.#held = "";
-    let from = 0, i = 0;
-    for (; i < length; i++) {
-      if (this.#dropping) {
-        from = i = length - text.slice(i).trimStart().length;
-        if (i === length) return;
-        this.#dropping = false;
-      }
-      const name = this.#name;
+/**
+ * Makes a splitter that is outside thoughts, at the beginning of a line.
+ *
+ * @param sink Told what is found, during `push` and `flush`.
+ */
+export function createSplitter(sink: SplitSink): ReasoningSplitter {
+  /** A tag that is not whole, or that waits for the character behind it. */
+  let held = "";
+  /** What ends the thought that this is inside of. */
+  let closer = "";
+  /** What was told last; `""` behind a tag, where blank space is dropped. */
+  let last = "\n";
+
+  /** Marks that opened the fence. */
+  let fence = "";
+  /** It was opened on this line. */
+  let opening = false;
+  /** The line, as long as it may be that of a fence. */
+  let head = "";
+  /** The line holds more than that. */
+  let plain = false;
+  /** An odd number of backticks so far on this line. */
+  let odd = false;
+
+  const splitter = {
+    native: false,
+    push: (delta: string) => read(delta, false),
+    flush: () => read("", true),
+  };
+  return splitter;
+
+  /** Tells what is decided: with `final` all of it. */
+  function read(delta: string, final: boolean): void {
+    let text = held ? held + delta : delta;
+    held = "";
+    if (!last) text = text.trimStart();
+    for (let i = 0; i < text.length; i++) {
+      const { length } = text;
       let c = text.charCodeAt(i);
-      if (name || this.#line === PLAIN) {
+      if (closer || plain) {
         while (c !== LESS && c !== LF && c !== TICK && ++i < length) c = text.charCodeAt(i);
         if (i === length) break;
       }
-      if (c === LESS && (name || (this.#fence === 0 && !this.#odd))) {
-        TAG.lastIndex = i;
-        const tag = TAG.exec(text), end = TAG.lastIndex;
-        let acts = false;
-        let waits = !tag && !final && length - i < LONGEST &&
-          (name ? CLOSERS : TAGS).includes(text.slice(i).toLowerCase());
-        if (tag && name) acts = tag[1] !== "" && tag[2]!.toLowerCase() === name;
-        else if (tag && !(tag[1] && this.native)) {
-          const before = i > from ? text[i - 1]! : this.#last;
-          acts = before === "" || !QUOTED.test(before + (text[end] ?? (final ? "." : "")));
-          waits = !acts && end === length;
-        }
-        if (waits) {
-          this.#held = text.slice(i);
-          break;
-        }
-        if (acts) {
-          this.#say(text.slice(from, i));
-          this.#turn(tag!);
-          from = end;
-          i = end - 1;
-          continue;
-        }
+      if (!closer) follow(c);
+      if (c !== LESS || fence || odd) continue;
+      TAG.lastIndex = i;
+      const tag = TAG.exec(text), slash = tag?.[1], behind = TAG.lastIndex;
+      if (!tag) {
+        if (final || length - i >= LONGEST) continue;
+        if (!(closer || TAGS).includes(text.slice(i).toLowerCase())) continue;
+        held = text.slice(i);
+      } else if (closer) {
+        if (tag[0].toLowerCase() !== closer) continue;
+      } else if (slash && splitter.native) continue;
+      else if (QUOTED.test((text[i - 1] ?? last.at(-1) ?? ".") + (text[behind] ?? ""))) {
+        if (behind < length) continue;
+        // At the end of the text there is no second mark.
+        if (!final) held = tag[0];
       }
-      if (!name) this.#follow(c);
+      say(text.slice(0, i));
+      if (held) return;
+      if (closer) {
+        if (last) sink.endThinking();
+      } else if (slash) sink.retract();
+      closer = slash ? "" : `</${tag![2]!.toLowerCase()}>`;
+      last = "";
+      // Behind a tag the line counts as new.
+      follow(LF);
+      text = text.slice(behind).trimStart();
+      i = -1;
     }
-    this.#say(text.slice(from, i));
+    say(text);
   }
 
-  #say(piece: string): void {
-    if (piece === "") return;
-    if (this.#name) {
-      this.#told = true;
-      this.#sink.thinking(piece);
-    } else {
-      this.#last = piece[piece.length - 1]!;
-      this.#sink.text(piece);
-    }
-  }
-
-  /** Goes on behind a tag: blank space is dropped, and the line counts as new. */
-  #turn([, slash, name]: RegExpExecArray): void {
-    if (this.#name) {
-      if (this.#told) this.#sink.endThinking();
-    } else if (slash) this.#sink.retract();
-    this.#name = slash ? "" : name!.toLowerCase();
-    this.#told = false;
-    this.#dropping = true;
-    this.#last = "";
-    this.#follow(LF);
+  function say(piece: string): void {
+    if (!piece) return;
+    last = piece;
+    if (closer) sink.thinking(piece);
+    else sink.text(piece);
   }
 
   /** Keeps the state of line and fence (CommonMark 0.31, "Fenced code blocks"). */
-  #follow(c: number): void {
-    if (c === LF) {
-      if (this.#fence !== 0 && this.#length === 0) this.#length = this.#run;
-      else if (this.#line !== PLAIN && this.#mark === this.#fence && this.#run >= this.#length) {
-        this.#fence = this.#length = 0;
-      }
-      this.#line = HEAD;
-      this.#odd = false;
-      this.#blanks = this.#mark = this.#run = 0;
-      return;
+  function follow(c: number): void {
+    if (c === TICK) {
+      odd = !odd;
+      if (opening && fence[0] === "`") fence = "";
     }
-    if (c === TICK) this.#odd = !this.#odd;
-    if (this.#line === HEAD) {
-      if (c === SPACE && this.#mark === 0 && this.#blanks++ < 3) return;
-      if (c === this.#mark || ((c === TICK || c === TILDE) && this.#mark === 0)) {
-        this.#mark = c;
-        if (++this.#run === 3 && this.#fence === 0) this.#fence = c;
+    if (!plain) {
+      if ((c <= SPACE && c !== LF || c === TICK || c === TILDE) && head.length < MAX_HEAD) {
+        head += String.fromCharCode(c);
         return;
       }
-      this.#line = TAIL;
+      plain = true;
+      const found = head && FENCE.exec(head);
+      if (found) {
+        const marks = found[1]!;
+        if (!fence) {
+          fence = marks;
+          opening = true;
+        } else if (c === LF && marks === head.trim() && marks.startsWith(fence)) fence = "";
+      }
     }
-    if (c !== SPACE && c !== TAB && c !== CR) this.#line = PLAIN;
-    // Backticks behind backticks: the line was inline code, not the start of a fence.
-    if (c === TICK && this.#fence === TICK && this.#length === 0) this.#fence = 0;
+    if (c === LF) {
+      head = "";
+      opening = plain = odd = false;
+    }
   }
 }

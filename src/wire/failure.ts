@@ -5,8 +5,7 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
-import { excerpt, isOverflow, readError } from "../text/error_text.ts";
-import { retryWish, shouldRetry } from "./retry.ts";
+import { excerpt, isOverflow, isRetryableStatus, readError } from "../text/error_text.ts";
 
 /** By what Deno, Node and Bun say. */
 const CONNECTION_FAILURES: [pattern: RegExp, words: string][] = [
@@ -18,14 +17,10 @@ const CONNECTION_FAILURES: [pattern: RegExp, words: string][] = [
 ];
 
 /** Codes and texts of an error and its causes, without URLs: a host may be called `tls.example`. */
-function describe(error: unknown): string {
-  let text = "";
-  let link = error;
-  for (let depth = 0; depth < 4 && link instanceof Error; depth++) {
-    text += `${link.message} ${(link as { code?: unknown }).code} `;
-    link = link.cause;
-  }
-  return text.replace(/\S*:\/\/\S*/g, "");
+function describe(error: unknown, depth = 4): string {
+  if (!(error instanceof Error && depth > 0)) return "";
+  const { message, code, cause } = error as Error & { code?: unknown };
+  return `${message} ${code} ${describe(cause, depth - 1)}`.replace(/\S*:\/\/\S*/g, "");
 }
 
 /**
@@ -36,9 +31,8 @@ function describe(error: unknown): string {
 export function connectionFailure(error: unknown): PawlError {
   const text = describe(error);
   const [, host] = /net access to "(.+?)"/.exec(text) ?? [];
-  if (host) return new PawlError("permission", `Cannot reach the endpoint: Deno needs --allow-net=${host}`);
-  const [, words] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))!;
-  return new PawlError("unreachable", `Cannot reach the endpoint: ${words}`, { retryable: true });
+  const why = host ? `Deno needs --allow-net=${host}` : CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))![1];
+  return new PawlError(host ? "permission" : "unreachable", `Cannot reach the endpoint: ${why}`, { retryable: !host });
 }
 
 /**
@@ -48,9 +42,11 @@ export function connectionFailure(error: unknown): PawlError {
  * @param encoded The runtime was decoding it.
  */
 export function bodyFailure(error: unknown, encoded: boolean): PawlError {
-  return encoded && /invalid|incorrect|corrupt|crc|brotli error|Z_DATA/i.test(describe(error))
-    ? new PawlError("malformed_stream", "Cannot read the reply: its content-encoding is broken")
-    : new PawlError("truncated", "Cannot read the reply: the connection broke", { retryable: true });
+  const isGarbled = encoded && /invalid|incorrect|corrupt|crc|brotli error|Z_DATA/i.test(describe(error));
+  const why = isGarbled ? "its content-encoding is broken" : "the connection broke";
+  return new PawlError(isGarbled ? "malformed_stream" : "truncated", `Cannot read the reply: ${why}`, {
+    retryable: !isGarbled,
+  });
 }
 
 /** How an HTTP error is told. */
@@ -75,9 +71,10 @@ export function statusFailure({ status, headers }: Response, body: string, optio
   const isAuth = status === 401 || status === 403;
   const wish = retryWish(headers);
   const cap = options.limits.maxRetryDelayMs;
+  const word = headers.get("x-should-retry");
   const why = [
     `HTTP status ${status}`,
-    isTooLong && "the conversation does not fit the context",
+    isTooLong && "the model's context is full",
     isAuth && "the endpoint refused the key",
     wish > cap && `it asks to wait ${wish} ms, limits.maxRetryDelayMs is ${cap} ms`,
     options.hint?.(status, report.text),
@@ -86,6 +83,19 @@ export function statusFailure({ status, headers }: Response, body: string, optio
   return new PawlError(
     isTooLong ? "context_overflow" : "http_status",
     `Cannot get a reply: ${why}${quote && `: "${quote}"`}`,
-    { status, retryable: !isTooLong && shouldRetry(status, headers), retryAfterMs: wish || undefined },
+    {
+      status,
+      retryable: !isTooLong && (word === "true" || word !== "false" && isRetryableStatus(status)),
+      retryAfterMs: wish || undefined,
+    },
   );
+}
+
+/** Whole milliseconds that an endpoint asks to wait: `retry-after-ms`, else `retry-after` in seconds, else its date (quirk H-08). */
+function retryWish(headers: Headers): number {
+  // `Number` would take `0x10` and `1e3` as well.
+  const decimal = (name: string) => Number(/^[\d.]+$/.exec(headers.get(name) ?? ""));
+  const wish = decimal("retry-after-ms") || 1000 * decimal("retry-after") ||
+    Date.parse(headers.get("retry-after") ?? "") - Date.now();
+  return Math.min(Math.max(0, Math.ceil(wish || 0)), Number.MAX_SAFE_INTEGER);
 }
