@@ -34,13 +34,12 @@ const URLS = /[\w+.-]{0,20}:\/\/[^\s"<>]*/g;
 
 /** By what OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Mistral, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen say. */
 const OVERFLOW = new RegExp(
-  "context[ _-]?(length|window|size|limit)|" +
+  // The same words with a time are a rate limit.
+  "^(?!.*(rate.?limit|per.minute|wait)).*(context[ _-]?(length|window|size|limit)|" +
     "(prompt|input|messages|conversation)\\b[^.:]{0,60}(exceed|too l|longer|length)|" +
-    "reduce \\w+ (length|size|prompt)|(?<!output )token limit|too many (\\w+ )?tokens|`inputs` (tokens|must)|超长",
+    "reduce \\w+ (length|size|prompt)|(?<!output )token limit|too many (\\w+ )?tokens|`inputs` (tokens|must)|超长)",
   "i",
 );
-/** The same words with a time are a rate limit. */
-const RATE = /rate.?limit|per.minute|wait/i;
 
 /** Words in a code or type that blame the request, the key or the account. */
 const PERMANENT =
@@ -102,27 +101,16 @@ export function excerpt(text: string, redact: (text: string) => string): string 
  * @param report What {@linkcode readError} found.
  */
 export function isOverflow({ code, type, text }: ErrorReport): boolean {
-  const said = `${code} ${type} ${text}`;
-  return OVERFLOW.test(said) && !RATE.test(said);
+  return OVERFLOW.test(`${code} ${type} ${text}`);
 }
 
 /**
- * Whether the request may succeed later, for an error inside a stream: by its status, else by the words of its code and type; one
- * that tells neither may be repeated.
+ * Whether the request may succeed later: by its status, else by the words of its code and type; one that tells neither may be repeated.
  *
  * @param report What {@linkcode readError} found.
  */
 export function isRetryable({ status, code, type }: ErrorReport): boolean {
-  return status === undefined ? !PERMANENT.test(`${code} ${type}`) : isRetryableStatus(status);
-}
-
-/**
- * Whether a request that failed with an HTTP status may succeed later.
- *
- * @param status HTTP status of an error.
- */
-export function isRetryableStatus(status: number): boolean {
-  return [408, 409, 429].includes(status) || status >= 500;
+  return status ? [408, 409, 429].includes(status) || status >= 500 : !PERMANENT.test(`${code} ${type}`);
 }
 
 /** The part of a body or event that tells the error: of server-sent events the first that says anything. */

@@ -5,7 +5,7 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
-import { excerpt, isOverflow, isRetryableStatus, readError } from "../text/error_text.ts";
+import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.ts";
 
 /** By what Deno, Node and Bun say. */
 const CONNECTION_FAILURES: [pattern: RegExp, words: string][] = [
@@ -68,7 +68,7 @@ export interface StatusOptions {
 export function statusFailure({ status, headers }: Response, body: string, options: StatusOptions): PawlError {
   const report = readError(body);
   const isTooLong = status === 413 || status === 400 && isOverflow(report);
-  const isAuth = status === 401 || status === 403;
+  const isAuth = [401, 403].includes(status);
   const wish = retryWish(headers);
   const cap = options.limits.maxRetryDelayMs;
   const word = headers.get("x-should-retry");
@@ -85,7 +85,7 @@ export function statusFailure({ status, headers }: Response, body: string, optio
     `Cannot get a reply: ${why}${quote && `: "${quote}"`}`,
     {
       status,
-      retryable: !isTooLong && (word === "true" || word !== "false" && isRetryableStatus(status)),
+      retryable: !isTooLong && (word === "true" || word !== "false" && isRetryable({ ...report, status })),
       retryAfterMs: wish || undefined,
     },
   );
