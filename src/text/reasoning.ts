@@ -10,12 +10,10 @@ export const TAG: RegExp = /<(\/?)(think|thinking|thought|mm:think)>/iy;
 const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
 const QUOTED = /^(?:(["'`])\1?|[[\p{QMark}]--["']]{1,2})$/v;
-/** Of a line: the marks that open or close a fence. Backticks behind backticks are inline code. */
-const FENCE = /^ {0,3}(```+(?=[^`]*$)|~~~+)/;
-/** Nobody opens a fence on a longer line, and what is kept of a line is bounded. */
-const MAX_HEAD = 1024;
-
-const LF = 10, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
+/** A line that opens or closes a fence, and its marks. Backticks behind backticks are inline code. */
+const FENCE = /^ {0,3}(```+(?=[^`\n]*$)|~~~+).*/gm;
+/** Nobody writes more marks, and what is kept of a line is bounded. */
+const MAX_MARKS = 99;
 
 /**
  * Removes leaked reasoning from a whole text: closed `<think>` blocks go; a closing tag that is left takes
@@ -83,99 +81,76 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
   let closer = "";
   /** What was told last; `""` behind a tag, where blank space is dropped. */
   let last = "\n";
-
+  /** Told as text since the last look for code. */
+  let shown = "";
   /** Marks that opened the fence. */
   let fence = "";
-  /** It was opened on this line. */
-  let opening = false;
-  /** The line, as long as it may be that of a fence. */
-  let head = "";
-  /** The line holds more than that. */
-  let plain = false;
-  /** An odd number of backticks so far on this line. */
-  let odd = false;
 
   const splitter = {
     native: false,
-    push: (delta: string) => read(delta, false),
+    push: read,
     flush: () => read("", true),
   };
   return splitter;
 
   /** Tells what is decided: with `final` all of it. */
-  function read(delta: string, final: boolean): void {
+  function read(delta: string, final = false): void {
     let text = held ? held + delta : delta;
     held = "";
     if (!last) text = text.trimStart();
-    for (let i = 0; i < text.length; i++) {
-      const { length } = text;
-      let c = text.charCodeAt(i);
-      if (closer || plain) {
-        while (c !== LESS && c !== LF && c !== TICK && ++i < length) c = text.charCodeAt(i);
-        if (i === length) break;
-      }
-      if (!closer) follow(c);
-      if (c !== LESS || fence || odd) continue;
+    for (let i = text.indexOf("<"); i >= 0; i = text.indexOf("<", i + 1)) {
       TAG.lastIndex = i;
-      const tag = TAG.exec(text), slash = tag?.[1], behind = TAG.lastIndex;
-      if (!tag) {
-        if (final || length - i >= LONGEST) continue;
+      const tag = TAG.exec(text), slash = tag?.[1];
+      if (tag) {
+        if (closer ? tag[0].toLowerCase() !== closer : slash && splitter.native) continue;
+      } else {
+        if (final || text.length - i >= LONGEST) continue;
         if (!(closer || TAGS).includes(text.slice(i).toLowerCase())) continue;
-        held = text.slice(i);
-      } else if (closer) {
-        if (tag[0].toLowerCase() !== closer) continue;
-      } else if (slash && splitter.native) continue;
-      else if (QUOTED.test((text[i - 1] ?? last.at(-1) ?? ".") + (text[behind] ?? ""))) {
-        if (behind < length) continue;
-        // At the end of the text there is no second mark.
-        if (!final) held = tag[0];
       }
-      say(text.slice(0, i));
-      if (held) return;
+      tell(text.slice(0, i));
+      text = text.slice(i);
+      i = 0;
+      if (!closer && isCode()) continue;
+      const { length } = tag?.[0] ?? text;
+      if (!tag || !closer && QUOTED.test((last.at(-1) ?? ".") + (text[length] ?? ""))) {
+        // Between quote marks a tag is plain; at the end of the text there is no second one.
+        if (length < text.length) continue;
+        if (!final) {
+          held = text;
+          return;
+        }
+      }
       if (closer) {
         if (last) sink.endThinking();
       } else if (slash) sink.retract();
       closer = slash ? "" : `</${tag![2]!.toLowerCase()}>`;
-      last = "";
       // Behind a tag the line counts as new.
-      follow(LF);
-      text = text.slice(behind).trimStart();
+      last = shown = "";
+      text = text.slice(length).trimStart();
       i = -1;
     }
-    say(text);
+    tell(text);
   }
 
-  function say(piece: string): void {
+  function tell(piece: string): void {
     if (!piece) return;
     last = piece;
-    if (closer) sink.thinking(piece);
-    else sink.text(piece);
+    if (closer) return sink.thinking(piece);
+    shown += piece;
+    sink.text(piece);
   }
 
-  /** Keeps the state of line and fence (CommonMark 0.31, "Fenced code blocks"). */
-  function follow(c: number): void {
-    if (c === TICK) {
-      odd = !odd;
-      if (opening && fence[0] === "`") fence = "";
+  /** Whether what was told ends inside code (CommonMark 0.31, "Fenced code blocks"). */
+  function isCode(): boolean {
+    const start = shown.lastIndexOf("\n") + 1, line = shown.slice(start);
+    for (const [whole, marks] of shown.slice(0, start).matchAll(FENCE)) {
+      if (!fence) fence = marks!;
+      else if (whole.trim() === marks && marks.startsWith(fence)) fence = "";
     }
-    if (!plain) {
-      if ((c <= SPACE && c !== LF || c === TICK || c === TILDE) && head.length < MAX_HEAD) {
-        head += String.fromCharCode(c);
-        return;
-      }
-      plain = true;
-      const found = head && FENCE.exec(head);
-      if (found) {
-        const marks = found[1]!;
-        if (!fence) {
-          fence = marks;
-          opening = true;
-        } else if (c === LF && marks === head.trim() && marks.startsWith(fence)) fence = "";
-      }
-    }
-    if (c === LF) {
-      head = "";
-      opening = plain = odd = false;
-    }
+    const marks = line.split(FENCE)[1] ?? "";
+    const isOdd = line.split("`").length % 2 === 0;
+    // A line may be long and asked about often: what stands in its place has the same marks.
+    shown = marks.slice(0, MAX_MARKS) + "<" + (isOdd && marks[0] !== "`" ? "`" : "");
+    return isOdd || fence + marks !== "";
   }
 }
