@@ -142,15 +142,19 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
 
   /** Whether what was told ends inside code (CommonMark 0.31, "Fenced code blocks"). */
   function isCode(): boolean {
-    const start = shown.lastIndexOf("\n") + 1, line = shown.slice(start);
-    for (const [whole, marks] of shown.slice(0, start).matchAll(FENCE)) {
-      if (!fence) fence = marks!;
-      else if (whole.trim() === marks && marks.startsWith(fence)) fence = "";
+    let opened = "", isOdd = false;
+    if (fence || /[`~]/.test(shown)) {
+      const start = shown.lastIndexOf("\n") + 1;
+      shown.replace(FENCE, (line, marks, index) => {
+        if (index >= start) opened = marks;
+        else if (!fence) fence = marks;
+        else if (line.trim() === marks && marks.startsWith(fence)) fence = "";
+        return line;
+      });
+      isOdd = shown.slice(start).split("`").length % 2 === 0;
     }
-    const marks = line.split(FENCE)[1] ?? "";
-    const isOdd = line.split("`").length % 2 === 0;
     // A line may be long and asked about often: what stands in its place has the same marks.
-    shown = marks.slice(0, MAX_MARKS) + "<" + (isOdd && marks[0] !== "`" ? "`" : "");
-    return isOdd || fence + marks !== "";
+    shown = opened.slice(0, MAX_MARKS) + "<" + (isOdd && opened[0] !== "`" ? "`" : "");
+    return isOdd || fence + opened !== "";
   }
 }
