@@ -43,15 +43,20 @@ export function warningsOf(
   sent: readonly Message[],
 ): Warning[] {
   const warnings: Warning[] = [];
-  const tell = (kind: Warning["kind"], message: string) => warnings.push({ kind, message });
   const isLeaked = content.some((block) => block.type === "text" && CALL_SYNTAX.test(block.text));
   if (isLeaked && !content.some(({ type }) => type === "tool_use")) {
-    tell("tool_call_text", "A tool call came as text and was not run: the server does not parse it");
+    warnings.push({
+      kind: "tool_call_text",
+      message: "A tool call came as text and was not run: the server does not parse it",
+    });
   }
   const counted = usage?.inputTokens;
-  if (!usage) tell("usage_missing", "The endpoint reported no token usage");
+  if (!usage) warnings.push({ kind: "usage_missing", message: "The endpoint reported no token usage" });
   else if (counted! * CUT_FACTOR < estimateTokens(sent, false)) {
-    tell("context_cut", `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`);
+    warnings.push({
+      kind: "context_cut",
+      message: `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`,
+    });
   }
   return warnings;
 }

@@ -5,7 +5,7 @@
 
 const TAGS = "<think><thinking><thought><mm:think></think></thinking></thought></mm:think>";
 /** A tag at the place that is looked at. */
-export const TAG: RegExp = /<(\/?)(think|thinking|thought|mm:think)>/iy;
+export const TAG: RegExp = /<\/?(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
@@ -100,13 +100,10 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
     if (!last) text = text.trimStart();
     for (let i = text.indexOf("<"); i >= 0; i = text.indexOf("<", i + 1)) {
       TAG.lastIndex = i;
-      const tag = TAG.exec(text), slash = tag?.[1];
-      if (tag) {
-        if (closer ? tag[0].toLowerCase() !== closer : slash && splitter.native) continue;
-      } else {
-        if (final || text.length - i >= LONGEST) continue;
-        if (!(closer || TAGS).includes(text.slice(i).toLowerCase())) continue;
-      }
+      const tag = TAG.exec(text);
+      const said = (tag?.[0] ?? text.slice(i, i + LONGEST)).toLowerCase(), isCloser = said[1] === "/";
+      if (!(closer || TAGS).includes(said)) continue;
+      if (tag ? isCloser && !closer && splitter.native : final || text.length - i >= LONGEST) continue;
       tell(text.slice(0, i));
       text = text.slice(i);
       i = 0;
@@ -122,8 +119,8 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
       }
       if (closer) {
         if (last) sink.endThinking();
-      } else if (slash) sink.retract();
-      closer = slash ? "" : `</${tag![2]!.toLowerCase()}>`;
+      } else if (isCloser) sink.retract();
+      closer = isCloser ? "" : said.replace("<", "</");
       // Behind a tag the line counts as new.
       last = shown = "";
       text = text.slice(length).trimStart();

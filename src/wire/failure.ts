@@ -8,13 +8,13 @@ import type { Limits } from "../model/limits.ts";
 import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.ts";
 
 /** By what Deno, Node and Bun say. */
-const CONNECTION_FAILURES: [pattern: RegExp, words: string][] = [
-  [/refused/i, "connection refused"],
-  [/dns|lookup|ENOTFOUND|EAI_/i, "dns failure"],
-  [/tls|ssl|cert|corrupt message/i, "tls failure"],
-  [/reset|closed|pipe|hang up/i, "connection reset"],
-  [/^/, "other failure"],
-];
+const CONNECTION_FAILURES: Record<string, RegExp> = {
+  "connection refused": /refused/i,
+  "dns failure": /dns|lookup|ENOTFOUND|EAI_/i,
+  "tls failure": /tls|ssl|cert|corrupt message/i,
+  "connection reset": /reset|closed|pipe|hang up/i,
+  "other failure": /^/,
+};
 
 /** Codes and texts of an error and its causes, without URLs: a host may be called `tls.example`. */
 function describe(error: unknown, depth = 4): string {
@@ -31,7 +31,9 @@ function describe(error: unknown, depth = 4): string {
 export function connectionFailure(error: unknown): PawlError {
   const text = describe(error);
   const [, host] = /net access to "(.+?)"/.exec(text) ?? [];
-  const why = host ? `Deno needs --allow-net=${host}` : CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))![1];
+  const why = host
+    ? `Deno needs --allow-net=${host}`
+    : Object.keys(CONNECTION_FAILURES).find((words) => CONNECTION_FAILURES[words]!.test(text));
   return new PawlError(host ? "permission" : "unreachable", `Cannot reach the endpoint: ${why}`, { retryable: !host });
 }
 
