@@ -17,13 +17,6 @@ export interface ErrorReport {
   status?: number;
 }
 
-const MAX_TEXT = 400;
-const MAX_EXCERPT = 200;
-/** What is looked at of a string that is to become a line. */
-const MAX_LOOK = 8192;
-/** Of nested shapes: an error that wraps an error, JSON in a string. */
-const MAX_DEPTH = 8;
-
 /** Where texts are found, the best first; an `error` that is an object comes before all. */
 const TEXT_KEYS = "message error_message msg detail error_description error errors Message title raw"
   .split(" ");
@@ -54,7 +47,7 @@ const PERMANENT =
 export function readError(value: unknown): ErrorReport {
   const report: ErrorReport = { text: "" };
   const said = clean(find(typeof value === "string" ? payloadOf(value) : value, 0));
-  report.text = cut(said || report.type || report.code || "", MAX_TEXT);
+  report.text = cut(said || report.type || report.code || "", 400);
   return report;
 
   /** The text in a value of any shape; codes and types on the way go into the report, the innermost first. */
@@ -64,7 +57,7 @@ export function readError(value: unknown): ErrorReport {
       const parsed = parse(value);
       return parsed === undefined ? value : inner(parsed) || (report.type || report.code ? "" : value);
     }
-    if (!(value instanceof Object) || depth > MAX_DEPTH) return "";
+    if (!(value instanceof Object) || depth > 8) return "";
     if (Array.isArray(value)) return value.slice(0, 3).map(inner).filter(Boolean).join("; ");
     const fields = value as Record<string, unknown>;
     let text = "";
@@ -92,7 +85,7 @@ export function readError(value: unknown): ErrorReport {
  * @param redact Takes keys out; it sees the text before it is cut, so that none is cut in two.
  */
 export function excerpt(text: string, redact: (text: string) => string): string {
-  return cut(redact(clean(text)), MAX_EXCERPT);
+  return cut(redact(clean(text)), 200);
 }
 
 /**
@@ -129,7 +122,8 @@ function parse(text: string): unknown {
   }
 }
 
+/** One line without markup, invisible characters and URLs, of no more than may become one. */
 function clean(text: string): string {
-  return text.slice(0, MAX_LOOK).replace(MARKUP, " ").replace(HIDDEN, " ").replace(URLS, "[url]").replace(/\s+/g, " ")
+  return text.slice(0, 8192).replace(MARKUP, " ").replace(HIDDEN, " ").replace(URLS, "[url]").replace(/\s+/g, " ")
     .trim();
 }

@@ -9,7 +9,7 @@ const MARK = "[redacted]";
 /** `Bearer …` and `sk-…`. Without a digit it is prose or a class name (`sk-fading-circle`), unless it is one long word. */
 const SHAPES = /(?<![\w-])(sk-|bearer\s+)(?=[\w.~+/-]*\d|[\w.]{20})[\w.~+/-]{10,}=*/gi;
 /** Tells the characters of a key apart, and eight of them still are a safe integer. */
-const BASE = 97, BASE_7 = BASE ** 7;
+const BASE = 97;
 
 const SPACE = 32, PERCENT = 37, PLUS = 43, MINUS = 45, SLASH = 47, UNDERSCORE = 95;
 
@@ -67,7 +67,7 @@ function scan(text: string, see: (window: number, begin: number, end: number) =>
     if (c <= SPACE) continue;
     if (c === MINUS) c = PLUS;
     if (c === UNDERSCORE) c = SLASH;
-    window = window % BASE_7 * BASE + c % BASE;
+    window = window % BASE ** 7 * BASE + c % BASE;
     if (begins.push(i) >= WINDOW) see(window, begins.shift()!, end);
   }
 }

@@ -18,9 +18,8 @@ const CONNECTION_FAILURES: Record<string, RegExp> = {
 
 /** Codes and texts of an error and its causes, without URLs: a host may be called `tls.example`. */
 function describe(error: unknown, depth = 4): string {
-  if (!(error instanceof Error && depth > 0)) return "";
-  const { message, code, cause } = error as Error & { code?: unknown };
-  return `${message} ${code} ${describe(cause, depth - 1)}`.replace(/\S*:\/\/\S*/g, "");
+  const { message, code, cause } = Object(error);
+  return depth > 0 ? `${message} ${code} ${describe(cause, depth - 1)}`.replace(/\S*:\/\/\S*/g, "") : "";
 }
 
 /**
