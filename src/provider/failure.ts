@@ -22,7 +22,7 @@ export function reported(error: unknown, redact: (text: string) => string): Pawl
   const overflow = isOverflow(report);
   return new PawlError(
     overflow ? "context_overflow" : "backend",
-    `The endpoint broke off with an error${said && `: ${said}`}`,
+    `The endpoint reported an error${said && `: ${said}`}`,
     { retryable: !overflow && isRetryable(report) },
   );
 }
