@@ -7,7 +7,7 @@ import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.
 
 /** A reply that broke off before its end. */
 export function truncated(why: string): PawlError {
-  return new PawlError("truncated", `The reply is not whole: ${why}`, { retryable: true });
+  return new PawlError("truncated", `Cannot read the reply: ${why}`, { retryable: true });
 }
 
 /** Ends a reply that violates the protocol; `what` is ours, never the endpoint's text. */
@@ -22,7 +22,7 @@ export function reported(error: unknown, redact: (text: string) => string): Pawl
   const overflow = isOverflow(report);
   return new PawlError(
     overflow ? "context_overflow" : "backend",
-    `The endpoint broke off with an error${said && `: ${said}`}`,
+    `The endpoint reported an error${said && `: ${said}`}`,
     { retryable: !overflow && isRetryable(report) },
   );
 }

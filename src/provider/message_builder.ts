@@ -7,7 +7,7 @@ import { PawlError } from "../model/error.ts";
 import type { CompletionInfo, StreamEvent } from "../model/event.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
-import { ReasoningSplitter } from "../text/reasoning.ts";
+import { createSplitter } from "../text/reasoning.ts";
 import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
@@ -52,7 +52,7 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
   const blocks = createBlockQueue(limits);
   const { drafts, tail, find, begin, advance } = blocks;
   const splitter = splitText
-    ? new ReasoningSplitter({
+    ? createSplitter({
       text: (piece) => add("text", textKey, piece, false),
       thinking: (piece) => add("thinking", textKey, piece, true),
       endThinking() {

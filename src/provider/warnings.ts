@@ -6,7 +6,7 @@ import type { Warning } from "../model/event.ts";
 import type { ContentBlock, Message, Usage } from "../model/message.ts";
 
 /** Tool-call syntax of the usual chat templates; in text it means that the server did not parse it (quirks O-82, O-83). */
-const CALL_SYNTAX = /<tool_call\b|<function=|<invoke name=|<\|(?:tool_call|channel\|>)|<｜|\[TOOL_CALLS\]/;
+const CALL_SYNTAX = /<(\|?tool_call|function=|invoke name=|\|channel\||｜)|\[TOOL_CALLS]/;
 /** The estimate is three times what was counted: most of the prompt cannot have been read (rule R-43). */
 const CUT_FACTOR = 3;
 
@@ -18,12 +18,14 @@ const CUT_FACTOR = 3;
  */
 export function estimateTokens(messages: readonly Message[], withThinking = true): number {
   let length = 0;
-  for (const { content } of messages) {
-    for (const block of content) {
-      if ("text" in block) length += withThinking || block.type === "text" ? block.text.length : 0;
-      else if ("input" in block) length += block.input.length;
-      else if ("content" in block) length += block.content.length;
-    }
+  for (const block of messages.flatMap(({ content }) => content)) {
+    const { type, text, input, content = "" } = block as {
+      type: string;
+      text?: string;
+      input?: string;
+      content?: string;
+    };
+    if (withThinking || type !== "thinking") length += (text ?? input ?? content).length;
   }
   return Math.ceil(length / 4);
 }
@@ -41,19 +43,16 @@ export function warningsOf(
   sent: readonly Message[],
 ): Warning[] {
   const warnings: Warning[] = [];
-  if (
-    !content.some(({ type }) => type === "tool_use") &&
-    content.some((block) => block.type === "text" && CALL_SYNTAX.test(block.text))
-  ) {
+  const isLeaked = content.some((block) => block.type === "text" && CALL_SYNTAX.test(block.text));
+  if (isLeaked && !content.some(({ type }) => type === "tool_use")) {
     warnings.push({
       kind: "tool_call_text",
-      message: "A tool call came as text and was not run: the server does not parse this model's calls",
+      message: "A tool call came as text and was not run: the server does not parse it",
     });
   }
   const counted = usage?.inputTokens;
-  if (usage === undefined) {
-    warnings.push({ kind: "usage_missing", message: "The endpoint reported no token usage" });
-  } else if (counted !== undefined && counted * CUT_FACTOR < estimateTokens(sent, false)) {
+  if (!usage) warnings.push({ kind: "usage_missing", message: "The endpoint reported no token usage" });
+  else if (counted! * CUT_FACTOR < estimateTokens(sent, false)) {
     warnings.push({
       kind: "context_cut",
       message: `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`,

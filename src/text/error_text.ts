@@ -17,36 +17,26 @@ export interface ErrorReport {
   status?: number;
 }
 
-const MAX_TEXT = 400;
-const MAX_EXCERPT = 200;
-/** What is looked at of a string that is to become a line. */
-const MAX_LOOK = 8192;
-/** Of nested shapes: an error that wraps an error, JSON in a string. */
-const MAX_DEPTH = 8;
-
 /** Where texts are found, the best first; an `error` that is an object comes before all. */
 const TEXT_KEYS = "message error_message msg detail error_description error errors Message title raw"
   .split(" ");
 
-/** What a line of server-sent events has beside its data. */
-const FRAME = /(?<![^\n])(?:(?:data|error): ?|[^\n]*\n?)/g;
 /** Of a page nothing is of use, and it ends where the text ends. */
-const MARKUP = /\x1b\[[\d;?]*[a-z]|<(?:!|html|head|body)[^]*|<[a-z/][^<>]*>/gi;
-const URLS = /\b[a-z][\w+.-]{0,20}:\/\/[^\s"<>]*/gi;
+const MARKUP = /\x1b\[[\d;?]*[a-z]|<([!?]|html|head|body)[^]*|<[a-z/][^<>]*>/gi;
+const URLS = /[\w+.-]{0,20}:\/\/[^\s"<>]*/g;
 
 /** By what OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Mistral, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen say. */
 const OVERFLOW = new RegExp(
-  "context[ _-]?(?:length|window|size|limit)|" +
-    "(?:prompt|input|messages|conversation)\\b[^.:]{0,60}(?:exceed|too l|longer|length)|" +
-    "reduce (?:the|your) (?:length|size|prompt)|(?<!output )token limit|too many (?:\\w+ )?tokens|`inputs` (?:tokens|must)|超长",
+  // The same words with a time are a rate limit.
+  "^(?!.*(rate.?limit|per.minute|wait)).*(context[ _-]?(length|window|size|limit)|" +
+    "(prompt|input|messages|conversation)\\b[^.:]{0,60}(exceed|too l|longer|length)|" +
+    "reduce \\w+ (length|size|prompt)|(?<!output )token limit|too many (\\w+ )?tokens|`inputs` (tokens|must)|超长)",
   "i",
 );
-/** The same words with a time are a rate limit. */
-const RATE = /rate.?limit|per.minute|wait/i;
 
 /** Words in a code or type that blame the request, the key or the account. */
 const PERMANENT =
-  /valid|bad.?request|malformed|unprocess|support|auth|permission|forbidden|denied|not.?found|large|conte[nx]t|quota|billing|credit|payment|safety/i;
+  /valid|bad.?req|malform|unprocess|support|auth|permi|forbid|denied|not.?found|large|conte[nx]t|quota|bill|credit|pay|safety/i;
 
 /**
  * Finds out what an endpoint says, in any shape seen in the wild (quirks H-05, H-06, O-84…O-87, A-27). Never throws; the work is
@@ -56,9 +46,36 @@ const PERMANENT =
  */
 export function readError(value: unknown): ErrorReport {
   const report: ErrorReport = { text: "" };
-  const said = textOf(typeof value === "string" ? payloadOf(value) : value, report, 0);
-  report.text = cut(clean(said) || report.type || report.code || "", MAX_TEXT);
+  const said = clean(find(typeof value === "string" ? payloadOf(value) : value, 0));
+  report.text = cut(said || report.type || report.code || "", 400);
   return report;
+
+  /** The text in a value of any shape; codes and types on the way go into the report, the innermost first. */
+  function find(value: unknown, depth: number): string {
+    const inner = (part: unknown) => find(part, depth + 1);
+    if (typeof value === "string") {
+      const parsed = parse(value);
+      return parsed === undefined ? value : inner(parsed) || (report.type || report.code ? "" : value);
+    }
+    if (!(value instanceof Object) || depth > 8) return "";
+    if (Array.isArray(value)) return value.slice(0, 3).map(inner).filter(Boolean).join("; ");
+    const fields = value as Record<string, unknown>;
+    let text = "";
+    for (const key of new Set([typeof fields.error === "object" ? "error" : "message", ...TEXT_KEYS])) {
+      text ||= inner(fields[key]);
+    }
+    // FastAPI names the offending field beside the text.
+    if (Array.isArray(fields.loc)) return `${fields.loc.filter((part) => typeof part !== "object").join(".")}: ${text}`;
+    // OpenRouter's own message says nothing; what the provider behind it said stands there.
+    text = [text, inner(fields.metadata)].filter(Boolean).join(": ");
+    for (const key in fields) {
+      const word = typeof fields[key] === "object" ? "" : String(fields[key]);
+      if (!/(code|status|type)$/i.test(key) || /^(error|true|false|)$/.test(word)) continue;
+      if (/^[45]\d\d$/.test(word)) report.status ??= Number(word);
+      else report[/code$/i.test(key) ? "code" : "type"] ??= cut(clean(word), 64);
+    }
+    return text;
+  }
 }
 
 /**
@@ -68,7 +85,7 @@ export function readError(value: unknown): ErrorReport {
  * @param redact Takes keys out; it sees the text before it is cut, so that none is cut in two.
  */
 export function excerpt(text: string, redact: (text: string) => string): string {
-  return cut(redact(clean(text)), MAX_EXCERPT);
+  return cut(redact(clean(text)), 200);
 }
 
 /**
@@ -77,68 +94,22 @@ export function excerpt(text: string, redact: (text: string) => string): string 
  * @param report What {@linkcode readError} found.
  */
 export function isOverflow({ code, type, text }: ErrorReport): boolean {
-  const said = `${code} ${type} ${text}`;
-  return OVERFLOW.test(said) && !RATE.test(said);
+  return OVERFLOW.test(`${code} ${type} ${text}`);
 }
 
 /**
- * Whether the request may succeed later, for an error inside a stream: by its status, else by the words of its code and type; one
- * that tells neither may be repeated.
+ * Whether the request may succeed later: by its status, else by the words of its code and type; one that tells neither may be repeated.
  *
  * @param report What {@linkcode readError} found.
  */
 export function isRetryable({ status, code, type }: ErrorReport): boolean {
-  return status === undefined ? !PERMANENT.test(`${code} ${type}`) : isRetryableStatus(status);
+  return status ? [408, 409, 429].includes(status) || status >= 500 : !PERMANENT.test(`${code} ${type}`);
 }
 
-/**
- * Whether a request that failed with an HTTP status may succeed later.
- *
- * @param status HTTP status of an error.
- */
-export function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 409 || status === 429 || status >= 500;
-}
-
-/** The part of a body or event that tells the error: of server-sent events the first data, of a page nothing. */
+/** The part of a body or event that tells the error: of server-sent events the first that says anything. */
 function payloadOf(text: string): string {
-  const body = text.trim().replaceAll("\r\n", "\n");
-  if (body.startsWith("<")) return "";
-  const events = body.split("\n\n").map((event) => event.replace(FRAME, "").trim());
-  return events.find((data) => data !== "" && data !== "[DONE]") ?? body;
-}
-
-/** The text in a value of any shape; codes and types on the way go into the report, the innermost first. */
-function textOf(value: unknown, report: ErrorReport, depth: number): string {
-  function find(inner: unknown): string {
-    return textOf(inner, report, depth + 1);
-  }
-  if (typeof value === "string") {
-    const parsed = parse(value);
-    return parsed === undefined ? value : find(parsed) || (report.type || report.code ? "" : value);
-  }
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return "";
-  if (Array.isArray(value)) return value.slice(0, 3).map(find).filter(Boolean).join("; ");
-  const fields = value as Record<string, unknown>;
-  let text = "";
-  for (const key of new Set([typeof fields.error === "object" ? "error" : "message", ...TEXT_KEYS])) {
-    text ||= find(fields[key]);
-  }
-  // FastAPI names the offending field beside the text.
-  if (Array.isArray(fields.loc)) return `${fields.loc.filter(isWord).join(".")}: ${text}`;
-  // OpenRouter's own message says nothing; what the provider behind it said stands there.
-  text = [text, find(fields.metadata)].filter(Boolean).join(": ");
-  for (const [key, word] of Object.entries(fields)) {
-    if (!/(?:code|status|type)$/i.test(key) || !isWord(word) || word === "" || word === "error") continue;
-    const status = Number(word);
-    if (status >= 400 && status < 600) report.status ??= status;
-    else report[/code$/i.test(key) ? "code" : "type"] ??= cut(clean(String(word)), 64);
-  }
-  return text;
-}
-
-function isWord(value: unknown): value is string | number {
-  return typeof value === "string" || typeof value === "number";
+  const [event] = /(?:^(?:data|error):(?! ?(?:\[DONE])?$).*\r?\n?)+/m.exec(text) ?? [text];
+  return event.replace(/^(?:data|error): ?/gm, "");
 }
 
 /** What a JSON text holds, if it is one that may hold more. */
@@ -151,7 +122,8 @@ function parse(text: string): unknown {
   }
 }
 
+/** One line without markup, invisible characters and URLs, of no more than may become one. */
 function clean(text: string): string {
-  return text.slice(0, MAX_LOOK).replace(MARKUP, " ").replace(HIDDEN, " ").replace(URLS, "[url]").replace(/\s+/g, " ")
+  return text.slice(0, 8192).replace(MARKUP, " ").replace(HIDDEN, " ").replace(URLS, "[url]").replace(/\s+/g, " ")
     .trim();
 }

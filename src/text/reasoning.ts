@@ -3,18 +3,17 @@
  * @module
  */
 
-const CLOSERS = "</think></thinking></thought></mm:think>";
-const TAGS = CLOSERS + CLOSERS.replaceAll("/", "");
+const TAGS = "<think><thinking><thought><mm:think></think></thinking></thought></mm:think>";
 /** A tag at the place that is looked at. */
-export const TAG: RegExp = /<(\/?)(think|thinking|thought|mm:think)>/iy;
+export const TAG: RegExp = /<\/?(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
-const QUOTED = /^(?:(["'`])\1?|(?:(?!["'])\p{QMark}){1,2})$/u;
-
-const TAB = 9, LF = 10, CR = 13, SPACE = 32, LESS = 60, TICK = 96, TILDE = 126;
-/** What a line is so far: blanks and one run of marks, which may open or close a fence; these and blanks behind them; more. */
-const HEAD = 0, TAIL = 1, PLAIN = 2;
+const QUOTED = /^(?:(["'`])\1?|[[\p{QMark}]--["']]{1,2})$/v;
+/** A line that opens or closes a fence, and its marks. Backticks behind backticks are inline code. */
+const FENCE = /^ {0,3}(```+(?=[^`\n]*$)|~~~+).*/gm;
+/** Nobody writes more marks, and what is kept of a line is bounded. */
+const MAX_MARKS = 99;
 
 /**
  * Removes leaked reasoning from a whole text: closed `<think>` blocks go; a closing tag that is left takes
@@ -58,156 +57,101 @@ export interface SplitSink {
  * Every delta is handed on in the push it came in, but for at most one tag's length and one character. How the text is cut into
  * deltas never matters. Linear in the text.
  */
-export class ReasoningSplitter {
-  readonly #sink: SplitSink;
+export interface ReasoningSplitter {
   /** The message had reasoning in a field of its own: a closing tag without opener is then plain text. */
-  native = false;
-
-  /** A tag that is not whole, or that waits for the character behind it. */
-  #held = "";
-  /** Name of the tag whose thought this is inside of. */
-  #name = "";
-  /** The thought has told something. */
-  #told = false;
-  /** Blank space is dropped until something else comes. */
-  #dropping = false;
-  /** The character before, outside thoughts. */
-  #last = "";
-
-  /** Mark of the open fence, 0 outside. */
-  #fence = 0;
-  /** Of the open fence; 0 on the line that opens it. */
-  #length = 0;
-  #line = HEAD;
-  #blanks = 0;
-  #mark = 0;
-  #run = 0;
-  /** An odd number of backticks so far on this line. */
-  #odd = false;
-
-  /**
-   * Starts outside thoughts, at the beginning of a line.
-   *
-   * @param sink Told what is found, during `push` and `flush`.
-   */
-  constructor(sink: SplitSink) {
-    this.#sink = sink;
-  }
-
-  /** Outside thoughts, with nothing held back. */
-  get idle(): boolean {
-    return this.#name + this.#held === "";
-  }
-
-  /**
-   * Reads on.
-   *
-   * @param delta More text of the message.
-   */
-  push(delta: string): void {
-    this.#scan(delta, false);
-  }
-
+  native: boolean;
+  /** Reads on. */
+  push(delta: string): void;
   /**
    * Decides what is held back, since other content follows or the message ends: a broken tag is plain, a whole one is a tag.
    * More text may follow; whether it is inside a thought stays as it was.
    */
-  flush(): void {
-    this.#scan("", true);
-  }
+  flush(): void;
+}
 
-  #scan(delta: string, final: boolean): void {
-    const text = this.#held + delta, { length } = text;
-    this.#held = "";
-    let from = 0, i = 0;
-    for (; i < length; i++) {
-      if (this.#dropping) {
-        from = i = length - text.slice(i).trimStart().length;
-        if (i === length) return;
-        this.#dropping = false;
-      }
-      const name = this.#name;
-      let c = text.charCodeAt(i);
-      if (name || this.#line === PLAIN) {
-        while (c !== LESS && c !== LF && c !== TICK && ++i < length) c = text.charCodeAt(i);
-        if (i === length) break;
-      }
-      if (c === LESS && (name || (this.#fence === 0 && !this.#odd))) {
-        TAG.lastIndex = i;
-        const tag = TAG.exec(text), end = TAG.lastIndex;
-        let acts = false;
-        let waits = !tag && !final && length - i < LONGEST &&
-          (name ? CLOSERS : TAGS).includes(text.slice(i).toLowerCase());
-        if (tag && name) acts = tag[1] !== "" && tag[2]!.toLowerCase() === name;
-        else if (tag && !(tag[1] && this.native)) {
-          const before = i > from ? text[i - 1]! : this.#last;
-          acts = before === "" || !QUOTED.test(before + (text[end] ?? (final ? "." : "")));
-          waits = !acts && end === length;
+/**
+ * Makes a splitter that is outside thoughts, at the beginning of a line.
+ *
+ * @param sink Told what is found, during `push` and `flush`.
+ */
+export function createSplitter(sink: SplitSink): ReasoningSplitter {
+  /** A tag that is not whole, or that waits for the character behind it. */
+  let held = "";
+  /** What ends the thought that this is inside of. */
+  let closer = "";
+  /** What was told last; `""` behind a tag, where blank space is dropped. */
+  let last = "\n";
+  /** Told as text since the last look for code. */
+  let shown = "";
+  /** Marks that opened the fence. */
+  let fence = "";
+
+  const splitter = {
+    native: false,
+    push: read,
+    flush: () => read("", true),
+  };
+  return splitter;
+
+  /** Tells what is decided: with `final` all of it. */
+  function read(delta: string, final = false): void {
+    let text = held ? held + delta : delta;
+    held = "";
+    if (!last) text = text.trimStart();
+    for (let i = text.indexOf("<"); i >= 0; i = text.indexOf("<", i + 1)) {
+      TAG.lastIndex = i;
+      const tag = TAG.exec(text);
+      const said = (tag?.[0] ?? text.slice(i, i + LONGEST)).toLowerCase(), isCloser = said[1] === "/";
+      if (!(closer || TAGS).includes(said)) continue;
+      if (tag ? isCloser && !closer && splitter.native : final || text.length - i >= LONGEST) continue;
+      tell(text.slice(0, i));
+      text = text.slice(i);
+      i = 0;
+      if (!closer && isCode()) continue;
+      const { length } = tag?.[0] ?? text;
+      if (!tag || !closer && QUOTED.test((last.at(-1) ?? ".") + (text[length] ?? ""))) {
+        // Between quote marks a tag is plain; at the end of the text there is no second one.
+        if (length < text.length) continue;
+        if (!final) {
+          held = text;
+          return;
         }
-        if (waits) {
-          this.#held = text.slice(i);
-          break;
-        }
-        if (acts) {
-          this.#say(text.slice(from, i));
-          this.#turn(tag!);
-          from = end;
-          i = end - 1;
-          continue;
-        }
       }
-      if (!name) this.#follow(c);
+      if (closer) {
+        if (last) sink.endThinking();
+      } else if (isCloser) sink.retract();
+      closer = isCloser ? "" : said.replace("<", "</");
+      // Behind a tag the line counts as new.
+      last = shown = "";
+      text = text.slice(length).trimStart();
+      i = -1;
     }
-    this.#say(text.slice(from, i));
+    tell(text);
   }
 
-  #say(piece: string): void {
-    if (piece === "") return;
-    if (this.#name) {
-      this.#told = true;
-      this.#sink.thinking(piece);
-    } else {
-      this.#last = piece[piece.length - 1]!;
-      this.#sink.text(piece);
-    }
+  function tell(piece: string): void {
+    if (!piece) return;
+    last = piece;
+    if (closer) return sink.thinking(piece);
+    shown += piece;
+    sink.text(piece);
   }
 
-  /** Goes on behind a tag: blank space is dropped, and the line counts as new. */
-  #turn([, slash, name]: RegExpExecArray): void {
-    if (this.#name) {
-      if (this.#told) this.#sink.endThinking();
-    } else if (slash) this.#sink.retract();
-    this.#name = slash ? "" : name!.toLowerCase();
-    this.#told = false;
-    this.#dropping = true;
-    this.#last = "";
-    this.#follow(LF);
-  }
-
-  /** Keeps the state of line and fence (CommonMark 0.31, "Fenced code blocks"). */
-  #follow(c: number): void {
-    if (c === LF) {
-      if (this.#fence !== 0 && this.#length === 0) this.#length = this.#run;
-      else if (this.#line !== PLAIN && this.#mark === this.#fence && this.#run >= this.#length) {
-        this.#fence = this.#length = 0;
-      }
-      this.#line = HEAD;
-      this.#odd = false;
-      this.#blanks = this.#mark = this.#run = 0;
-      return;
+  /** Whether what was told ends inside code (CommonMark 0.31, "Fenced code blocks"). */
+  function isCode(): boolean {
+    let opened = "", isOdd = false;
+    if (fence || /[`~]/.test(shown)) {
+      const start = shown.lastIndexOf("\n") + 1;
+      shown.replace(FENCE, (line, marks, index) => {
+        if (index >= start) opened = marks;
+        else if (!fence) fence = marks;
+        else if (line.trim() === marks && marks.startsWith(fence)) fence = "";
+        return line;
+      });
+      isOdd = shown.slice(start).split("`").length % 2 === 0;
     }
-    if (c === TICK) this.#odd = !this.#odd;
-    if (this.#line === HEAD) {
-      if (c === SPACE && this.#mark === 0 && this.#blanks++ < 3) return;
-      if (c === this.#mark || ((c === TICK || c === TILDE) && this.#mark === 0)) {
-        this.#mark = c;
-        if (++this.#run === 3 && this.#fence === 0) this.#fence = c;
-        return;
-      }
-      this.#line = TAIL;
-    }
-    if (c !== SPACE && c !== TAB && c !== CR) this.#line = PLAIN;
-    // Backticks behind backticks: the line was inline code, not the start of a fence.
-    if (c === TICK && this.#fence === TICK && this.#length === 0) this.#fence = 0;
+    // A line may be long and asked about often: what stands in its place has the same marks.
+    shown = opened.slice(0, MAX_MARKS) + "<" + (isOdd && opened[0] !== "`" ? "`" : "");
+    return isOdd || fence + opened !== "";
   }
 }

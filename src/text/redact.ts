@@ -6,11 +6,10 @@
 /** A shorter secret is a placeholder; as many characters of a longer one in a row give it away. */
 const WINDOW = 8;
 const MARK = "[redacted]";
-const ESCAPE = /%[\da-f]{2}/iy;
 /** `Bearer …` and `sk-…`. Without a digit it is prose or a class name (`sk-fading-circle`), unless it is one long word. */
-const SHAPES = /((?<![\w-])sk-|\bbearer\s+)(?=[\w.~+/-]*\d|[\w.]{20})[\w.~+/-]{10,}=*/gi;
+const SHAPES = /(?<![\w-])(sk-|bearer\s+)(?=[\w.~+/-]*\d|[\w.]{20})[\w.~+/-]{10,}=*/gi;
 /** Tells the characters of a key apart, and eight of them still are a safe integer. */
-const BASE = 97, BASE_7 = BASE ** 7;
+const BASE = 97;
 
 const SPACE = 32, PERCENT = 37, PLUS = 43, MINUS = 45, SLASH = 47, UNDERSCORE = 95;
 
@@ -32,7 +31,7 @@ export function createRedactor(secrets: readonly string[]): (text: string) => st
     let covered = "", done = 0;
     function cover(window: number, begin: number, end: number): void {
       if (!known.has(window)) return;
-      if (begin > done || covered === "") covered += text.slice(done, begin) + MARK;
+      if (begin > done || !covered) covered += text.slice(done, begin) + MARK;
       done = end;
     }
     if (known.size > 0) scan(text, cover);
@@ -41,7 +40,7 @@ export function createRedactor(secrets: readonly string[]): (text: string) => st
 }
 
 function spellings(secret: string): string[] {
-  const bytes = Array.from(new TextEncoder().encode(secret), (byte) => String.fromCharCode(byte)).join("");
+  const bytes = String.fromCharCode(...new TextEncoder().encode(secret));
   // Characters that also hold bits of what stands before the secret are cut off.
   return [secret, bytes, btoa(bytes), btoa("0" + bytes).slice(2), btoa("00" + bytes).slice(3)];
 }
@@ -53,23 +52,22 @@ function spellings(secret: string): string[] {
  * number only where a character is none of a key.
  */
 function scan(text: string, see: (window: number, begin: number, end: number) => void): void {
-  const begins = new Int32Array(WINDOW);
-  let count = 0, window = 0;
+  const begins: number[] = [];
+  let window = 0;
   for (let i = 0, end = 0; i < text.length; i = end) {
     let c = text.charCodeAt(i);
     end = i + 1;
     if (c === PERCENT) {
-      ESCAPE.lastIndex = i;
-      if (ESCAPE.test(text)) {
+      const byte = Number("0x" + text.slice(end, i + 3));
+      if (byte >= 0) {
+        c = byte;
         end = i + 3;
-        c = parseInt(text.slice(i + 1, end), 16);
       }
     }
     if (c <= SPACE) continue;
     if (c === MINUS) c = PLUS;
-    else if (c === UNDERSCORE) c = SLASH;
-    begins[count++ % WINDOW] = i;
-    window = window % BASE_7 * BASE + c % BASE;
-    if (count >= WINDOW) see(window, begins[count % WINDOW]!, end);
+    if (c === UNDERSCORE) c = SLASH;
+    window = window % BASE ** 7 * BASE + c % BASE;
+    if (begins.push(i) >= WINDOW) see(window, begins.shift()!, end);
   }
 }

@@ -44,14 +44,10 @@ export function mergeHeaders(own: Record<string, string>, extra: Record<string, 
   const headers = Object.fromEntries(
     [own, extra].flatMap(Object.entries<string>).map(([name, value]) => {
       // What is no name may be a whole field, with its value.
-      const isName = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
-      if (
-        !isName || /^(host|content-length|connection)$/i.test(name) ||
-        typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-      ) {
-        throw new TypeError(
-          `Cannot set the header field ${isName ? `"${name}" ` : ""}as its name or value is not allowed`,
-        );
+      const [shown = ""] = /^[\w!#$%&'*+.^`|~-]+$/.exec(name) ?? [];
+      const isAllowed = typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+      if (!isAllowed || /^(host|content-length|connection|)$/i.test(shown)) {
+        throw new TypeError(`Cannot set the header field "${shown}" as its name or value is not allowed`);
       }
       return [name.toLowerCase(), value];
     }),

@@ -5,27 +5,21 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
-import { excerpt, isOverflow, readError } from "../text/error_text.ts";
-import { retryWish, shouldRetry } from "./retry.ts";
+import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.ts";
 
 /** By what Deno, Node and Bun say. */
-const CONNECTION_FAILURES: [pattern: RegExp, words: string][] = [
-  [/refused/i, "connection refused"],
-  [/dns|lookup|ENOTFOUND|EAI_/i, "dns failure"],
-  [/tls|ssl|cert|corrupt message/i, "tls failure"],
-  [/reset|closed|pipe|hang up/i, "connection reset"],
-  [/^/, "other failure"],
-];
+const CONNECTION_FAILURES: Record<string, RegExp> = {
+  "connection refused": /refused/i,
+  "dns failure": /dns|lookup|ENOTFOUND|EAI_/i,
+  "tls failure": /tls|ssl|cert|corrupt message/i,
+  "connection reset": /reset|closed|pipe|hang up/i,
+  "other failure": /^/,
+};
 
 /** Codes and texts of an error and its causes, without URLs: a host may be called `tls.example`. */
-function describe(error: unknown): string {
-  let text = "";
-  let link = error;
-  for (let depth = 0; depth < 4 && link instanceof Error; depth++) {
-    text += `${link.message} ${(link as { code?: unknown }).code} `;
-    link = link.cause;
-  }
-  return text.replace(/\S*:\/\/\S*/g, "");
+function describe(error: unknown, depth = 4): string {
+  const { message, code, cause } = Object(error);
+  return depth > 0 ? `${message} ${code} ${describe(cause, depth - 1)}`.replace(/\S*:\/\/\S*/g, "") : "";
 }
 
 /**
@@ -36,9 +30,10 @@ function describe(error: unknown): string {
 export function connectionFailure(error: unknown): PawlError {
   const text = describe(error);
   const [, host] = /net access to "(.+?)"/.exec(text) ?? [];
-  if (host) return new PawlError("permission", `Cannot reach the endpoint: Deno needs --allow-net=${host}`);
-  const [, words] = CONNECTION_FAILURES.find(([pattern]) => pattern.test(text))!;
-  return new PawlError("unreachable", `Cannot reach the endpoint: ${words}`, { retryable: true });
+  const why = host
+    ? `Deno needs --allow-net=${host}`
+    : Object.keys(CONNECTION_FAILURES).find((words) => CONNECTION_FAILURES[words]!.test(text));
+  return new PawlError(host ? "permission" : "unreachable", `Cannot reach the endpoint: ${why}`, { retryable: !host });
 }
 
 /**
@@ -48,9 +43,11 @@ export function connectionFailure(error: unknown): PawlError {
  * @param encoded The runtime was decoding it.
  */
 export function bodyFailure(error: unknown, encoded: boolean): PawlError {
-  return encoded && /invalid|incorrect|corrupt|crc|brotli error|Z_DATA/i.test(describe(error))
-    ? new PawlError("malformed_stream", "Cannot read the reply: its content-encoding is broken")
-    : new PawlError("truncated", "Cannot read the reply: the connection broke", { retryable: true });
+  const isGarbled = encoded && /invalid|incorrect|corrupt|crc|brotli error|Z_DATA/i.test(describe(error));
+  const why = isGarbled ? "its content-encoding is broken" : "the connection broke";
+  return new PawlError(isGarbled ? "malformed_stream" : "truncated", `Cannot read the reply: ${why}`, {
+    retryable: !isGarbled,
+  });
 }
 
 /** How an HTTP error is told. */
@@ -72,12 +69,13 @@ export interface StatusOptions {
 export function statusFailure({ status, headers }: Response, body: string, options: StatusOptions): PawlError {
   const report = readError(body);
   const isTooLong = status === 413 || status === 400 && isOverflow(report);
-  const isAuth = status === 401 || status === 403;
+  const isAuth = [401, 403].includes(status);
   const wish = retryWish(headers);
   const cap = options.limits.maxRetryDelayMs;
+  const word = headers.get("x-should-retry");
   const why = [
     `HTTP status ${status}`,
-    isTooLong && "the conversation does not fit the context",
+    isTooLong && "the model's context is full",
     isAuth && "the endpoint refused the key",
     wish > cap && `it asks to wait ${wish} ms, limits.maxRetryDelayMs is ${cap} ms`,
     options.hint?.(status, report.text),
@@ -86,6 +84,19 @@ export function statusFailure({ status, headers }: Response, body: string, optio
   return new PawlError(
     isTooLong ? "context_overflow" : "http_status",
     `Cannot get a reply: ${why}${quote && `: "${quote}"`}`,
-    { status, retryable: !isTooLong && shouldRetry(status, headers), retryAfterMs: wish || undefined },
+    {
+      status,
+      retryable: !isTooLong && (word === "true" || word !== "false" && isRetryable({ ...report, status })),
+      retryAfterMs: wish || undefined,
+    },
   );
+}
+
+/** Whole milliseconds that an endpoint asks to wait: `retry-after-ms`, else `retry-after` in seconds, else its date (quirk H-08). */
+function retryWish(headers: Headers): number {
+  // `Number` would take `0x10` and `1e3` as well.
+  const decimal = (name: string) => Number(/^[\d.]+$/.exec(headers.get(name) ?? ""));
+  const wish = decimal("retry-after-ms") || 1000 * decimal("retry-after") ||
+    Date.parse(headers.get("retry-after") ?? "") - Date.now();
+  return Math.min(Math.max(0, Math.ceil(wish || 0)), Number.MAX_SAFE_INTEGER);
 }

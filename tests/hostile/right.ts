@@ -59,12 +59,11 @@ function loops(callsThatRun: number, more: Partial<Right> = {}): Right {
 }
 
 function tooLarge(limit: keyof typeof LIMITS, reads: number = LIMITS[limit]): Right {
-  const unit = limit.endsWith("Bytes") ? " bytes" : "";
-  return fails("response_too_large", { says: new RegExp(`limits\\.${limit} \\(${LIMITS[limit]}${unit}\\)`), reads });
+  return fails("response_too_large", { says: new RegExp(`limits\\.${limit} \\(${LIMITS[limit]}\\)`), reads });
 }
 
 function late(clock: Clock): Right {
-  return fails("timeout", { clock, says: new RegExp(`limits\\.${clock} \\(\\d+ ms\\)`) });
+  return fails("timeout", { clock, says: new RegExp(`limits\\.${clock} \\(\\d+\\)`) });
 }
 
 /** The status is told, and of an error's body no more is read than the bound. */

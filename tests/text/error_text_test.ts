@@ -1,12 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  type ErrorReport,
-  excerpt,
-  isOverflow,
-  isRetryable,
-  isRetryableStatus,
-  readError,
-} from "../../src/text/error_text.ts";
+import { type ErrorReport, excerpt, isOverflow, isRetryable, readError } from "../../src/text/error_text.ts";
 import { createRedactor } from "../../src/text/redact.ts";
 import { assertQuick, flood } from "./support.ts";
 
@@ -328,8 +321,10 @@ Deno.test("isRetryable goes by status, else by the words of code and type", () =
   for (const [value, retryable] of rows) assertEquals(isRetryable(readError(value)), retryable, JSON.stringify(value));
 });
 
-Deno.test("isRetryableStatus takes 408, 409, 429 and all from 500 on", () => {
+Deno.test("isRetryable takes the statuses 408, 409, 429 and all from 500 on", () => {
   const retryable = [];
-  for (let status = 300; status < 600; status++) if (isRetryableStatus(status)) retryable.push(status);
+  for (let status = 300; status < 600; status++) {
+    if (isRetryable({ text: "", type: "server_error", status })) retryable.push(status);
+  }
   assertEquals(retryable, [408, 409, 429, ...Array.from({ length: 100 }, (_, i) => 500 + i)]);
 });
