@@ -23,18 +23,26 @@ const SPACE = 32, PERCENT = 37, PLUS = 43, MINUS = 45, SLASH = 47, UNDERSCORE = 
  * @returns The redacting function; a text with nothing to redact comes back as it is.
  */
 export function createRedactor(secrets: readonly string[]): (text: string) => string {
-  const known = new Set<number>();
-  for (const spelling of secrets.filter(({ length }) => length >= WINDOW).flatMap(spellings)) {
-    scan(spelling, (window) => known.add(window));
+  /** Gathered when it is first needed: few replies quote an endpoint, and it takes longer than a request. */
+  let known: Set<number> | undefined;
+
+  function gather(): Set<number> {
+    const windows = new Set<number>();
+    for (const spelling of secrets.filter(({ length }) => length >= WINDOW).flatMap(spellings)) {
+      scan(spelling, (window) => windows.add(window));
+    }
+    return windows;
   }
+
   return function (text) {
+    const windows = known ??= gather();
     let covered = "", done = 0;
     function cover(window: number, begin: number, end: number): void {
-      if (!known.has(window)) return;
+      if (!windows.has(window)) return;
       if (begin > done || !covered) covered += text.slice(done, begin) + MARK;
       done = end;
     }
-    if (known.size > 0) scan(text, cover);
+    if (windows.size > 0) scan(text, cover);
     return (covered + text.slice(done)).replace(SHAPES, `$1${MARK}`);
   };
 }
