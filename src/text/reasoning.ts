@@ -11,9 +11,9 @@ const LONGEST = 11;
 /** A quote mark and, if it is there, its like: straight ones must be the same. */
 const QUOTED = /^(?:(["'`])\1?|[[\p{QMark}]--["']]{1,2})$/v;
 /** A line that opens or closes a fence, and its marks. Backticks behind backticks are inline code. */
-const FENCE = /^ {0,3}(```+(?=[^`\n]*$)|~~~+).*/gm;
-/** Nobody writes more marks, and what is kept of a line is bounded. */
-const MAX_MARKS = 99;
+const FENCE = /(?<![^\n]) {0,3}(```+(?![^\n]*`)|~~~+)[^\n]*/g;
+/** Nobody writes more marks, and what is kept of a line is bounded: to as many, or one more where that keeps an odd number odd. */
+const MAX_MARKS = 98;
 
 /**
  * Removes leaked reasoning from a whole text: closed `<think>` blocks go; a closing tag that is left takes
@@ -101,9 +101,9 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
     for (let i = text.indexOf("<"); i >= 0; i = text.indexOf("<", i + 1)) {
       TAG.lastIndex = i;
       const tag = TAG.exec(text);
-      const said = (tag?.[0] ?? text.slice(i, i + LONGEST)).toLowerCase(), isCloser = said[1] === "/";
-      if (!(closer || TAGS).includes(said)) continue;
-      if (tag ? isCloser && !closer && splitter.native : final || text.length - i >= LONGEST) continue;
+      if (!tag && (final || text.length - i >= LONGEST)) continue;
+      const said = (tag?.[0] ?? text.slice(i)).toLowerCase(), isCloser = said[1] === "/";
+      if (!(closer || TAGS).includes(said) || (tag && isCloser && !closer && splitter.native)) continue;
       tell(text.slice(0, i));
       text = text.slice(i);
       i = 0;
@@ -143,15 +143,16 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
     if (fence || /[`~]/.test(shown)) {
       const start = shown.lastIndexOf("\n") + 1;
       shown.replace(FENCE, (line, marks, index) => {
-        if (index >= start) opened = marks;
-        else if (!fence) fence = marks;
+        const kept = marks.slice(0, MAX_MARKS + marks.length % 2);
+        if (index >= start) opened = kept;
+        else if (!fence) fence = kept;
         else if (line.trim() === marks && marks.startsWith(fence)) fence = "";
         return line;
       });
       isOdd = shown.slice(start).split("`").length % 2 === 0;
     }
     // A line may be long and asked about often: what stands in its place has the same marks.
-    shown = opened.slice(0, MAX_MARKS) + "<" + (isOdd && opened[0] !== "`" ? "`" : "");
+    shown = opened + "<" + (isOdd && opened[0] !== "`" ? "`" : "");
     return isOdd || fence + opened !== "";
   }
 }

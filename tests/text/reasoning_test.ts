@@ -203,6 +203,8 @@ const TABLE: ReadonlyArray<[text: string, told: string[], options?: { native: bo
   ["a</think>\n```\n<think>\n```", ["t:a", "retract", "t:```\n<think>\n```"]],
   ["a</think>```\n<think>\n```", ["t:a", "retract", "t:```\n<think>\n```"]],
   ["a `b</think>` c</think>\n<think>d", ["t:a `b</think>` c", "retract", "k:d"]],
+  ["a\r```\n<think>b", ["t:a\r```\n", "k:b"]],
+  ["~~~\u2028a\n<think>\n~~~\u2028b\n<think>", ["t:~~~\u2028a\n<think>\n~~~\u2028b\n<think>"]],
   // An answer about the tag.
   ['The tag "<think>" opens, "</think>" closes.', ['t:The tag "<think>" opens, "</think>" closes.']],
   ["'<think>' or “</think>”", ["t:'<think>' or “</think>”"]],
@@ -233,6 +235,16 @@ Deno.test("ReasoningSplitter tells what the table says, at every two cuts and ch
   for (const [text, told, { native = false } = {}] of TABLE) {
     for (const chunks of twoCuts(text)) assertEquals(split(chunks, native), told, JSON.stringify(chunks));
     assertEquals(split([...text], native), told, JSON.stringify(text));
+  }
+});
+
+Deno.test("ReasoningSplitter counts more marks than anybody writes, where it looks twice as well", () => {
+  for (const count of [97, 98, 99, 100, 101, 600]) {
+    const marks = "`".repeat(count);
+    const inline = `${marks}<think>\` `;
+    assertEquals(split([inline, "<think>b"]), count % 2 ? [`t:${inline}`, "k:b"] : [`t:${inline}<think>b`]);
+    const fenced = `${marks}\n<think>\n${marks}\n`;
+    assertEquals(split([...fenced, "<think>b"]), [`t:${fenced}`, "k:b"]);
   }
 });
 
@@ -384,7 +396,7 @@ class Reference {
 const HARD = [
   "<think>", "</think>", "<think>", "</think>", "<THINK>", "</Think>", "<thinking>", "</thinking>", "<thought>", "</thought>",
   "<mm:think>", "</mm:think>", "<think", "</thin", "<", "</", "/", ">", "t", "hink>", "k>", "<mm:", "ing>", "İ", "\u212a",
-  "`", "``", "```", "````", "```\n", "\n```", "\n```\n", "~~~", "~~~\n", "\n~~~~\n", "~", "\n", "\n", "\r\n", " ", "  ", "   ",
+  "`", "``", "```", "````", "```\n", "\n```", "\n```\n", "~~~", "~~~\n", "\n~~~~\n", "~", "\n", "\n", "\r\n", "\r", "\u2028", " ", "  ", "   ",
   "\t", "a", "b c", '"', "'", '"', "“", "”", "‘", "’", "«", "»", "„", "\u{1f600}", "\ud83d",
 ];
 
