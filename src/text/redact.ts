@@ -7,7 +7,7 @@
 const WINDOW = 8;
 const MARK = "[redacted]";
 /** `Bearer …` and `sk-…`. Without a digit it is prose or a class name (`sk-fading-circle`), unless it is one long word. */
-const SHAPES = /(?<![\w-])(sk-|bearer\s+)(?=[\w.~+/-]*\d|[\w.]{20})[\w.~+/-]{10,}=*/gi;
+const SHAPES = /((?<![\w-])sk-|\bbearer\s+)(?=[\w.~+/-]*\d|[\w.]{20})[\w.~+/-]{10,}=*/gi;
 /** Tells the characters of a key apart, and eight of them still are a safe integer. */
 const BASE = 97;
 
@@ -66,9 +66,9 @@ function scan(text: string, see: (window: number, begin: number, end: number) =>
     let c = text.charCodeAt(i);
     end = i + 1;
     if (c === PERCENT) {
-      const byte = Number("0x" + text.slice(end, i + 3));
-      if (byte >= 0) {
-        c = byte;
+      const code = text.slice(end, i + 3);
+      if (/^[\da-f]{2}$/i.test(code)) {
+        c = parseInt(code, 16);
         end = i + 3;
       }
     }

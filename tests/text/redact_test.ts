@@ -54,6 +54,12 @@ Deno.test("createRedactor covers a key in every spelling", () => {
   for (const [text, redacted] of rows) assertEquals(redact(text), redacted, text);
 });
 
+Deno.test("createRedactor takes no percent sign for an escape that is none", () => {
+  for (const key of ["abcdefg%4", "longer-than-that%4", "c0c%-X%9 9/:_%", "%zz%4g%%41%-1"]) {
+    assertEquals(createRedactor([key])(`key: ${key}.`), "key: [redacted].", key);
+  }
+});
+
 Deno.test("createRedactor covers every eight characters of a key, in base64 at every alignment too", () => {
   const redact = createRedactor([KEY, ODD]);
   for (const key of [KEY, ODD]) {
@@ -101,6 +107,7 @@ Deno.test("createRedactor covers what looks like a key, whosever it is", () => {
     ["authorization: Bearer eyJhbGciOiJI.eyJzdWIi.SflKxw_-= x", "authorization: Bearer [redacted] x"],
     ["bearer\tabc123def456", "bearer\t[redacted]"],
     ["BEARER abcdefghijklmnopqrstuvwxyz", "BEARER [redacted]"],
+    ["--proxy-bearer abc123def456", "--proxy-bearer [redacted]"],
     ["Bearer authentication failed", "Bearer authentication failed"],
     ["Bearer token", "Bearer token"],
     ["class sk-fading-circle and sk-circle10", "class sk-fading-circle and sk-circle10"],
