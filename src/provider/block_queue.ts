@@ -237,8 +237,9 @@ export function createBlockQueue(limits: Limits): BlockQueue {
       events.push(event);
     },
     take() {
+      // Never the list that grows on: what is told later would come with it.
       const told = events;
-      if (told.length > 0) events = [];
+      events = [];
       return told;
     },
     takeProgress() {

@@ -165,7 +165,7 @@ export function createProvider(options: ProviderOptions): Provider {
     "user-agent": settings.userAgent ?? USER_AGENT,
     ...dialect.headers(apiKey || undefined),
   }, extraHeaders);
-  const scrub = createRedactor([apiKey, ...Object.values(extraHeaders)]);
+  const scrub = createRedactor([apiKey || "", ...Object.values(extraHeaders)]);
 
   function exchange(request: HttpRequest, call: StreamOptions): Exchange {
     return createExchange(request, {

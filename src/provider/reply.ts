@@ -41,10 +41,12 @@ export function readReply(begin: () => ReplyParts): Batches {
   let message: Message | undefined;
   /** Is thrown once what arrived before it has been told. */
   let failure: { error: unknown } | undefined;
+  let isOver = false;
 
   const batches: Batches = {
     [Symbol.asyncIterator]: () => batches,
     async next() {
+      if (isOver) return batches.return!();
       let value: StreamEvent[] = [];
       try {
         const { connection, builder } = parts ??= begin();
@@ -73,11 +75,12 @@ export function readReply(begin: () => ReplyParts): Batches {
         }
       }
       if (value.length > 0) return { value, done: false };
-      parts?.connection.close();
+      const end = batches.return!();
       if (failure) throw failure.error;
-      return { value: message!, done: true };
+      return end;
     },
     return() {
+      isOver = true;
       parts?.connection.close();
       return Promise.resolve({ value: message!, done: true });
     },
