@@ -73,7 +73,7 @@ function encode(request: DialectRequest): EncodedRequest {
 
   // Results are messages of their own; text is one string (rules R-06…R-13).
   for (const { role, content } of turns) {
-    const message: WireMessage = { role };
+    const message: WireMessage = { role, content: null };
     const parts: object[] = [];
     let text = "", isText = true;
     for (const block of content) {

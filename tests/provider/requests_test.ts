@@ -71,6 +71,7 @@ Deno.test("R-06: a turn of calls alone has null content, or an empty one by swit
     null,
   );
   assertEquals(messages(anthropic(LOOP))[1].content.map(({ type }: Body) => type), ["tool_use", "tool_use"]);
+  assertEquals(Object.keys(messages(openAi(LOOP))[1]), ["role", "content", "tool_calls"]);
 });
 
 Deno.test("R-07: assistant content is one string, and reasoning is no part of it", () => {
