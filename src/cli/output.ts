@@ -9,17 +9,21 @@ import { fileError, whyOf } from "./input.ts";
 const ENCODER = new TextEncoder();
 
 /**
- * A file that is opened before any work is done, so that a wrong path costs nothing, and stays as it is until the first text is written.
+ * A file that is opened before any work is done, so that a wrong path costs nothing, and stays as it is until the first text is written:
+ * one that was not there is gone again if none was.
  */
 export class OutputFile {
   readonly #path: string;
   readonly #file: Deno.FsFile;
+  readonly #isNew: boolean;
   #isBegun = false;
+  #isClosed = false;
 
   /** Use {@linkcode OutputFile.open}. */
-  constructor(path: string, file: Deno.FsFile) {
+  constructor(path: string, file: Deno.FsFile, isNew: boolean) {
     this.#path = path;
     this.#file = file;
+    this.#isNew = isNew;
   }
 
   /**
@@ -29,7 +33,12 @@ export class OutputFile {
    */
   static async open(path: string): Promise<OutputFile> {
     try {
-      return new OutputFile(path, await Deno.open(path, { write: true, create: true }));
+      return new OutputFile(path, await Deno.open(path, { write: true, createNew: true }), true);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw fileError("write", path, error);
+    }
+    try {
+      return new OutputFile(path, await Deno.open(path, { write: true, create: true }), false);
     } catch (error) {
       throw fileError("write", path, error);
     }
@@ -62,7 +71,16 @@ export class OutputFile {
 
   /** Closes the file; idempotent. */
   [Symbol.dispose](): void {
-    this.#file[Symbol.dispose]();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#file.close();
+    if (!this.#isNew || this.#isBegun) return;
+    try {
+      Deno.removeSync(this.#path);
+    } catch (error) {
+      // Then somebody else has taken it away.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
   }
 }
 

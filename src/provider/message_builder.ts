@@ -181,8 +181,12 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
 
     input(key, fragment) {
       if (fragment === "") return;
-      if (!find(key)?.scan) builder.call(key);
-      blocks.grow(find(key)!, fragment);
+      let draft = find(key);
+      if (!draft?.scan) {
+        builder.call(key);
+        draft = find(key)!;
+      }
+      blocks.grow(draft, fragment);
     },
 
     inputComplete: (key) => find(key)?.scan?.complete ?? false,

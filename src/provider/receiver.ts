@@ -110,21 +110,34 @@ export async function play<T>(
  * @param signal Once aborted, nothing more is told.
  * @returns What the generator returns.
  */
-export async function* eventsOf<E extends AgentEvent, T>(
+export function eventsOf<E extends AgentEvent, T>(
   batches: AsyncIterator<E[], T, undefined>,
   signal?: AbortSignal,
 ): AsyncGenerator<E, T, undefined> {
-  try {
-    for (;;) {
-      const { value, done } = await batches.next();
-      if (done) return value;
-      for (const event of value) {
-        yield event;
-        // Aborted while the caller held an event: the rest of its batch must not follow.
-        signal?.throwIfAborted();
+  let batch: E[] = [], at = 0;
+
+  async function* tell(): AsyncGenerator<E, T, undefined> {
+    try {
+      for (;;) {
+        const { value, done } = await batches.next();
+        if (done) return value;
+        batch = value;
+        at = 0;
+        while (at < batch.length) {
+          yield batch[at++]!;
+          // Aborted while the caller held an event: the rest of its batch must not follow.
+          signal?.throwIfAborted();
+        }
       }
+    } finally {
+      batch = [];
+      await batches.return?.();
     }
-  } finally {
-    await batches.return?.();
   }
+
+  const events = tell(), resume = events.next.bind(events);
+  // To wake the generator costs as much as a third of an event, and the rest of a batch is here already.
+  events.next = () =>
+    at < batch.length && !signal?.aborted ? Promise.resolve({ value: batch[at++]!, done: false }) : resume();
+  return events;
 }

@@ -80,18 +80,17 @@ export interface JudgedInput {
  * answered with an error and never repaired, split or run.
  */
 export function normalizeInput(raw: string): JudgedInput {
-  const text = raw.trim(), layer = parse(text);
-  const inner = typeof layer === "string"
-    ? layer
-    : text.startsWith("```") && text.endsWith("```")
-    ? text.slice(3, -3).replace(/^\w*/, "")
-    : text.replace(/^\{\s*\}\s*(?=\{)/, "");
-  for (const input of [raw, inner.trim()]) {
-    const value = parse(input || "null");
-    if (value === null) return { input: "{}" };
-    if (isObject(value)) return { input: repairEscapes(input) };
-  }
-  return { input: raw, invalid: true };
+  const whole = parse(raw), text = raw.trim();
+  if (isObject(whole)) return { input: repairEscapes(raw) };
+  const input =
+    (typeof whole === "string"
+      ? whole
+      : text.startsWith("```") && text.endsWith("```")
+      ? text.slice(3, -3).replace(/^\w*/, "")
+      : text.replace(/^\{\s*\}\s*(?=\{)/, "")).trim();
+  const value = parse(input || "null");
+  if (value === null) return { input: "{}" };
+  return isObject(value) ? { input: repairEscapes(input) } : { input: raw, invalid: true };
 }
 
 /**

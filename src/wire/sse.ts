@@ -123,10 +123,11 @@ export class SseParser {
   /** Reads one line that is not blank. */
   #take(text: string, begin: number, end: number): void {
     this.#size += end + 1 - begin;
-    for (const field of FIELDS) {
-      if (text.charCodeAt(begin) !== field.charCodeAt(0) || !text.startsWith(field, begin)) continue;
+    // Counted, as an iterator would cost a fifth of the whole parser.
+    for (let i = 0; i < FIELDS.length; i++) {
+      const field = FIELDS[i]!;
       let at = begin + field.length;
-      if (at < end && text.charCodeAt(at++) !== COLON) continue;
+      if (at < end && text.charCodeAt(at++) !== COLON || !text.startsWith(field, begin)) continue;
       if (text.charCodeAt(at) === SPACE) at++;
       const value = text.slice(at, end);
       if (field === "id") {

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { inFlags } from "../../src/cli/exit.ts";
 import { type Endpoint, startEndpoint } from "../support/endpoint.ts";
 import { CLI, closedHost, inDirectory, lines, pawl, pawlNeedsAll, pawlWith, shell } from "./pawl.ts";
@@ -347,6 +347,11 @@ Deno.test("pawl probe tells each check, and writes a profile that --profile read
         "note: the profile is not written, as a check failed that an agent needs\n",
       ]);
       assertEquals(await Deno.readTextFile(`${cwd}/p.yaml`), written);
+      const none = await pawl(["probe", "--base-url", `http://${closedHost()}/v1`, "-m", "x", "--output", "new.yaml"], {
+        cwd,
+      });
+      assertEquals(none.code, 4);
+      await assertRejects(() => Deno.stat(`${cwd}/new.yaml`), Deno.errors.NotFound);
       const tools = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--tool-calling"], { cwd });
       assertEquals([tools.code, tools.stdout], [0, "✓ tool call: the model calls a tool when told to\n"]);
     });
