@@ -115,6 +115,8 @@ export function eventsOf<E extends AgentEvent, T>(
   signal?: AbortSignal,
 ): AsyncGenerator<E, T, undefined> {
   let batch: E[] = [], at = 0;
+  /** Calls that the generator has not answered yet: none may overtake them. */
+  let asked = 0;
 
   async function* tell(): AsyncGenerator<E, T, undefined> {
     try {
@@ -124,6 +126,7 @@ export function eventsOf<E extends AgentEvent, T>(
         batch = value;
         at = 0;
         while (at < batch.length) {
+          asked--;
           yield batch[at++]!;
           // Aborted while the caller held an event: the rest of its batch must not follow.
           signal?.throwIfAborted();
@@ -135,9 +138,18 @@ export function eventsOf<E extends AgentEvent, T>(
     }
   }
 
-  const events = tell(), resume = events.next.bind(events);
+  const events = tell(), resume = events.next.bind(events), leave = events.return.bind(events);
   // To wake the generator costs as much as a third of an event, and the rest of a batch is here already.
-  events.next = () =>
-    at < batch.length && !signal?.aborted ? Promise.resolve({ value: batch[at++]!, done: false }) : resume();
+  events.next = () => {
+    if (asked === 0 && at < batch.length && !signal?.aborted) {
+      return Promise.resolve({ value: batch[at++]!, done: false });
+    }
+    asked++;
+    return resume();
+  };
+  events.return = (value) => {
+    asked++;
+    return leave(value);
+  };
   return events;
 }

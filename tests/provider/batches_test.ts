@@ -58,3 +58,25 @@ Deno.test("Provider.stream: what is held back when a reply fails is told in `par
     assertEquals(told, 'a [{"type":"text","text":"a</th"}]');
   }
 });
+
+Deno.test("Provider.stream: calls that overlap are answered in order, and nothing follows a return", async () => {
+  const chunks = ["a", "b", "c", "d"].map(piece).join("");
+  const stop = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  const { provider } = providerOf({ chunks: [chunks + stop] });
+  const events = provider.stream(CONVERSATION);
+  const told: string[] = [];
+  let pulls = [events.next(), events.next(), events.next()];
+  for (let done = false; !done;) {
+    const result = await pulls[0]!;
+    pulls = [...pulls.slice(1), events.next()];
+    done = result.done === true;
+    if (!result.done) told.push(result.value.type === "content_delta" ? result.value.delta : result.value.type);
+  }
+  await Promise.all(pulls);
+  assertEquals(told.join(" "), "message_start block_start a b c d block_complete message_complete");
+
+  const left = providerOf({ chunks: [chunks], end: "stall" }).provider.stream(CONVERSATION);
+  await left.next();
+  const [, next] = await Promise.all([left.return(undefined as never), left.next()]);
+  assertEquals<unknown>(next, OVER);
+});
