@@ -151,7 +151,7 @@ export function createProvider(options: ProviderOptions): Provider {
   // All but the secrets: what a dialect may see.
   const { apiKey = "", extraHeaders = {}, ...settings } = options;
   const { dialect, model, thinkTags = "auto" } = settings;
-  if (!model?.trim()) throw new TypeError("Cannot use model as it is blank");
+  if (typeof model !== "string" || !model.trim()) throw new TypeError("Cannot use model as it is blank");
   const maxTokens = checkInteger("maxTokens", settings.maxTokens);
   const limits = resolveLimits(settings.limits);
   const maxRetries = checkInteger("maxRetries", settings.maxRetries ?? 2, 0);
