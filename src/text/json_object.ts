@@ -5,10 +5,14 @@
 import { PawlError } from "../model/error.ts";
 import { stripReasoning } from "./reasoning.ts";
 
+/** Go's limit, and so rig's: what nests deeper is no JSON. */
+const MAX_DEPTH = 10_000;
+const ARRAY = -1;
+const SPACE = 32;
 const BLANKS = /[ \n\r\t]*/y;
-const SCALAR = /-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false|null/y;
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 /** A piece of a string. */
-const PIECE = /[^"\\\0-\x1f]+|\\(["\\/bfnrt]|u[\da-fA-F]{4})/y;
+const PIECE = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 /**
  * Reads the JSON object that a model was asked for: reasoning is stripped; then, from left to right, an
@@ -29,32 +33,12 @@ const PIECE = /[^"\\\0-\x1f]+|\\(["\\/bfnrt]|u[\da-fA-F]{4})/y;
  * ```
  */
 export function decodeJsonObject(text: string): Record<string, unknown> {
-  /** Go's limit, and so rig's: what nests deeper is no JSON. */
-  const MAX_DEPTH = 10_000, SPACE = 32;
   // The last character fits nowhere: every walk ends at it, so that none looks beyond the text, which would be slow.
-  const reply = stripReasoning(text) + "\\", dead = reply.length - 1;
-  /** By beginning: where the object or array ends, right behind its brace if it is dead or open, 0 if no walk has met it. */
-  const ends = new Int32Array(dead);
+  const reply = stripReasoning(text) + "\0";
+  /** By beginning: where the object ends, −1 if it is dead or open, 0 if no walk has met it. */
+  const ends = new Int32Array(reply.length);
   /** A stack, never emptied: where the open objects and arrays begin, and how deep their content nests; below them something. */
-  const begins = [dead], depths = [0];
-
-  /** @returns Where the match at `at` ends, `dead` if there is none. */
-  function skip(pattern: RegExp, at: number): number {
-    pattern.lastIndex = at;
-    return pattern.test(reply) ? pattern.lastIndex : dead;
-  }
-
-  function skipBlanks(at: number): number {
-    return reply.charCodeAt(at) > SPACE ? at : skip(BLANKS, at);
-  }
-
-  /** @returns Where the string that begins at `at` ends, `dead` if it does not, or none begins there. */
-  function skipString(at: number): number {
-    if (reply[at] !== '"') return dead;
-    let i = at + 1;
-    for (let next; (next = skip(PIECE, i)) < dead;) i = next;
-    return reply[i] === '"' ? i + 1 : dead;
-  }
+  const begins = [ARRAY], depths = [0];
 
   /**
    * Walks the JSON grammar. Every object that begins on a walk gets its end noted: where the walk dies all open ones die, as a walk
@@ -65,47 +49,73 @@ export function decodeJsonObject(text: string): Record<string, unknown> {
    * strings a backslash kills), and a third would have to differ from both.
    */
   function walk(at: number): void {
-    let i = at, top = 0, isFirst = true;
+    let i = at, top = 0;
+    /** The container has just begun, so that it may end here; a value is wanted, in an object with a key before it. */
+    let fresh = false, wanted = true;
     do {
-      i = skipBlanks(i);
-      const begin = begins[top]!, isObject = reply[begin] === "{";
-      if (reply[i] === (isObject ? "}" : "]")) {
+      i = skipBlanks(reply, i);
+      const isObject = begins[top]! >= 0;
+      if (reply[i] === (isObject ? "}" : "]") && (fresh || !wanted)) {
         const depth = depths[top]! + 1;
         i++;
-        if (depth <= MAX_DEPTH) ends[begin] = i;
+        if (isObject && depth <= MAX_DEPTH) ends[begins[top]!] = i;
         depths[--top] = Math.max(depths[top]!, depth);
-        isFirst = false;
-        continue;
-      }
-      if (!isFirst) {
+        fresh = wanted = false;
+      } else if (!wanted) {
         if (reply[i] !== ",") return;
-        i = skipBlanks(i + 1);
-      }
-      if (isObject) {
-        i = skipBlanks(skipString(i));
-        if (reply[i] !== ":") return;
-        i = skipBlanks(i + 1);
-      }
-      const c = reply[i];
-      isFirst = c === "{" || c === "[";
-      if (isFirst) {
-        begins[++top] = i;
-        depths[top] = 0;
-        ends[i] = i + 1;
         i++;
-      } else i = c === '"' ? skipString(i) : skip(SCALAR, i);
+        wanted = true;
+      } else {
+        if (isObject) {
+          if (reply[i] !== '"') return;
+          i = skipBlanks(reply, skipString(reply, i));
+          if (reply[i] !== ":") return;
+          i = skipBlanks(reply, i + 1);
+        }
+        const c = reply[i];
+        fresh = c === "{" || c === "[";
+        if (fresh) {
+          if (c === "{") ends[i] = -1;
+          begins[++top] = c === "{" ? i : ARRAY;
+          depths[top] = 0;
+          i++;
+        } else {
+          i = c === '"' ? skipString(reply, i) : skip(SCALAR, reply, i);
+          if (i === 0) return;
+          wanted = false;
+        }
+      }
     } while (top > 0);
   }
 
-  let from = 0, to = 1, i = reply.indexOf("{");
+  let from = 0, to = 0, i = reply.indexOf("{");
   if (i < 0) throw new PawlError("not_json", 'Cannot read the reply as JSON: it holds no "{"');
-  for (; i >= 0; i = reply.indexOf("{", ends[i])) {
-    if (!ends[i]) walk(i);
-    if (ends[i]! - i > to - from) {
+  for (let end = 0; i >= 0; i = reply.indexOf("{", Math.max(end, i + 1))) {
+    if (ends[i] === 0) walk(i);
+    end = ends[i]!;
+    if (end - i > to - from) {
       from = i;
-      to = ends[i]!;
+      to = end;
     }
   }
-  if (to === 1) throw new PawlError("invalid_json", "Cannot read the reply as JSON: it holds no valid object");
+  if (to === 0) throw new PawlError("invalid_json", "Cannot read the reply as JSON: no object in it is valid");
   return JSON.parse(reply.slice(from, to));
+}
+
+function skipBlanks(text: string, at: number): number {
+  return text.charCodeAt(at) > SPACE ? at : skip(BLANKS, text, at);
+}
+
+/** @returns Where the string that begins at `at` ends; the end of the text, where nothing fits, if it does not. */
+function skipString(text: string, at: number): number {
+  let i = at + 1;
+  for (let next; (next = skip(PIECE, text, i)) > 0;) i = next;
+  return text[i] === '"' ? i + 1 : text.length - 1;
+}
+
+/** @returns Where the match at `at` ends, 0 if there is none. */
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  pattern.test(text);
+  return pattern.lastIndex;
 }
