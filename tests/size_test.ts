@@ -7,9 +7,9 @@ import { bundle, gzipSize } from "../scripts/size.ts";
  * bounds keep what has been reached. The last one is as promised.
  */
 const LIMITS: Array<[entry: string, maxBytes: number]> = [
-  ["tests/size/both_dialects.ts", 20_000],
-  ["tests/size/one_dialect.ts", 18_300],
-  ["tests/size/everything.ts", 24_700],
+  ["tests/size/both_dialects.ts", 19_400],
+  ["tests/size/one_dialect.ts", 17_800],
+  ["tests/size/everything.ts", 23_600],
   ["tests/size/sse.ts", 1.5 * 1024],
 ];
 
