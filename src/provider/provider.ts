@@ -223,8 +223,9 @@ export function createProvider(options: ProviderOptions): Provider {
     stream: (conversation, call = {}) => eventsOf(batches(conversation, call), call.signal),
     streamStep: (conversation, receiver, call = {}) => play(batches(conversation, call), receiver, call.signal),
     async listModels(call = {}) {
+      const { "content-type": _, ...fields } = headers;
       const connection = exchange(
-        { method: "GET", url: base + dialect.modelsPath, headers: { ...headers, accept: "application/json" } },
+        { method: "GET", url: base + dialect.modelsPath, headers: { ...fields, accept: "application/json" } },
         call,
       );
       try {

@@ -324,6 +324,23 @@ Deno.test("R-23: neighbouring turns of one role are joined in Anthropic, and by 
   assertEquals(behindTool.map(({ role }: Body) => role).join(" "), "user assistant tool tool assistant user");
 });
 
+Deno.test("listModels asks for JSON, and a request without a body names no type of one", async () => {
+  let sent: RequestInit | undefined;
+  const provider = createProvider({
+    dialect: openAiChat,
+    baseUrl: "http://localhost/v1",
+    model: "m",
+    maxTokens: 1,
+    fetch: (_url, init) => {
+      sent = init;
+      return Promise.resolve(Response.json({ data: [{ id: "a" }] }));
+    },
+  });
+  assertEquals(await provider.listModels(), ["a"]);
+  const fields = new Headers(sent?.headers);
+  assertEquals([sent?.method, fields.get("accept"), fields.has("content-type")], ["GET", "application/json", false]);
+});
+
 Deno.test("R-24: the header fields of each dialect, and no credential without a key", () => {
   const common = {
     "accept": "text/event-stream",
