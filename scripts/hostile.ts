@@ -128,8 +128,8 @@ export async function hostile(args: readonly string[]): Promise<number> {
   const rows: Row[] = [];
   prepare(attacks);
   const began = performance.now();
-  async function work(todo: typeof all): Promise<void> {
-    for (let next; (next = todo.shift()) !== undefined;) {
+  async function work(pending: typeof all): Promise<void> {
+    for (let next; (next = pending.shift()) !== undefined;) {
       const row = await drive(next.one, next.attack, next.writer);
       rows.push(row);
       const { wrong, client, attack, dialect, exit, ms, requests, sentMib, stderr, stdout } = row;
@@ -147,8 +147,8 @@ export async function hostile(args: readonly string[]): Promise<number> {
     }
   }
   // Each growth is counted from the run without an attack, so that one comes first.
-  for (const todo of [all.filter(({ attack }) => attack === "ok"), all.filter(({ attack }) => attack !== "ok")]) {
-    await Promise.all(Array.from({ length: jobs }, () => work(todo)));
+  for (const pending of [all.filter(({ attack }) => attack === "ok"), all.filter(({ attack }) => attack !== "ok")]) {
+    await Promise.all(Array.from({ length: jobs }, () => work(pending)));
   }
   console.log("\nclient    dialect             held        largest growth            slowest");
   for (const { name } of clients) {

@@ -97,8 +97,8 @@ export async function discover(
     } catch {
       continue; // there are no skills here
     }
-    const todo = [{ path: root, depth: 0 }];
-    for (let at = todo.shift(); at; at = todo.shift()) {
+    const pending = [{ path: root, depth: 0 }];
+    for (let at = pending.shift(); at; at = pending.shift()) {
       if (++walk.directories > maxDirectories) {
         warnings.push(`Skipped the rest of ${root}: it has more than ${maxDirectories} directories`);
         break;
@@ -118,7 +118,7 @@ export async function discover(
       }
       for (const { name, isDirectory, isSymlink } of entries) {
         const path = join(at.path, name);
-        if (isDirectory && at.depth < MAX_DEPTH && !SKIPPED.has(name)) todo.push({ path, depth: at.depth + 1 });
+        if (isDirectory && at.depth < MAX_DEPTH && !SKIPPED.has(name)) pending.push({ path, depth: at.depth + 1 });
         else if (!isDirectory && at.depth === 0 && (name.endsWith(".md") || isSymlink)) await add(path, walk);
       }
     }
@@ -129,12 +129,12 @@ export async function discover(
 /** The other files of a skill, as the loader of the library lists them. */
 async function filesOf(directory: string): Promise<{ files?: string[] }> {
   const files: string[] = [];
-  const todo = [""];
-  for (let prefix = todo.shift(); prefix !== undefined && files.length < MAX_FILES; prefix = todo.shift()) {
+  const pending = [""];
+  for (let prefix = pending.shift(); prefix !== undefined && files.length < MAX_FILES; prefix = pending.shift()) {
     for await (const { name, isFile, isDirectory } of Deno.readDir(join(directory, prefix))) {
       if (isFile && !(prefix === "" && /^(SKILL|skill)\.md$/.test(name)) && files.length < MAX_FILES) {
         files.push(prefix + name);
-      } else if (isDirectory && !SKIPPED.has(name) && prefix.split("/").length < 3) todo.push(`${prefix}${name}/`);
+      } else if (isDirectory && !SKIPPED.has(name) && prefix.split("/").length < 3) pending.push(`${prefix}${name}/`);
     }
   }
   return files.length > 0 ? { files: files.sort() } : {};

@@ -43,7 +43,7 @@ export interface Receiver {
 }
 
 /** Calls the one callback that an event belongs to. */
-export function deliver(receiver: Receiver, event: AgentEvent): void | Promise<void> {
+function deliver(receiver: Receiver, event: AgentEvent): void | Promise<void> {
   switch (event.type) {
     case "content_delta":
       return receiver.onContentDelta?.(event.index, event.delta);

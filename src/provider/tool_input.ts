@@ -2,8 +2,6 @@
  * The one place that judges the raw arguments of a call: when they are complete, what they are, and whether they may run.
  * @module
  */
-import type { ToolUseBlock } from "../model/message.ts";
-
 const BLANK = 0, INSIDE = 1, COMPLETE = 2, OTHER = 3;
 
 /**
@@ -94,16 +92,6 @@ export function normalizeInput(raw: string): JudgedInput {
 }
 
 /**
- * The parsed input of a call, with own properties only.
- *
- * @param call A call without `invalid`.
- * @throws {SyntaxError} The call did not come from a provider and its input is no JSON.
- */
-export function parseInput(call: ToolUseBlock): Record<string, unknown> {
-  return JSON.parse(call.input);
-}
-
-/**
  * Replaces escapes of lone surrogates in JSON text by `\ufffd`. `JSON.stringify` writes them silently and servers answer with 400 for
  * ever after (rule R-21, quirk S-16).
  */
@@ -116,7 +104,7 @@ export function repairEscapes(json: string): string {
   );
 }
 
-/** Parsed JSON, or `undefined` for text that is none. */
+/** Parsed JSON with own properties only, or `undefined` for text that is none. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { InputScan, normalizeInput, parseInput, repairEscapes } from "../../src/provider/tool_input.ts";
+import { InputScan, normalizeInput, parse, repairEscapes } from "../../src/provider/tool_input.ts";
 
 function scan(text: string, cut = text.length): InputScan {
   const scan = new InputScan();
@@ -124,8 +124,9 @@ Deno.test("repairEscapes replaces lone surrogates only, whatever surrounds them"
   }
 });
 
-Deno.test("parseInput gives own properties only", () => {
-  const input = parseInput({ type: "tool_use", id: "1", name: "x", input: '{"__proto__":{"polluted":1}}' });
-  assertEquals(Object.keys(input), ["__proto__"]);
+Deno.test("parse gives own properties only, and nothing for text that is no JSON", () => {
+  assertEquals(parse("{"), undefined);
+  const input = parse('{"__proto__":{"polluted":1}}');
+  assertEquals(Object.keys(input as object), ["__proto__"]);
   assertEquals(({} as { polluted?: 1 }).polluted, undefined);
 });

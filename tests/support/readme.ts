@@ -132,9 +132,9 @@ export async function playReadme(markdown: string): Promise<{ played: Played[]; 
     for (const name of ["bin", "work", "out"]) await Deno.mkdir(`${home}/${name}`);
     await Deno.writeTextFile(`${home}/bin/deno`, shim({ one, any }), { mode: 0o755 });
     await Deno.writeTextFile(`${home}/bin/npx`, NPX, { mode: 0o755 });
-    const todo = blocksOf(markdown).flatMap((block) => commandsOf(block).map((command) => ({ block, command })));
+    const pending = blocksOf(markdown).flatMap((block) => commandsOf(block).map((command) => ({ block, command })));
     // One shell, so that functions and variables stay. A command sees the status of the one before it as a reader would.
-    const script = todo.map(({ command }, i) =>
+    const script = pending.map(({ command }, i) =>
       `(exit $status); { ${command}\n} < /dev/null > ../out/${i} 2>&1; status=$?; echo $status > ../out/${i}.code`
     );
     await Deno.writeTextFile(`${home}/all.sh`, `status=0\n${script.join("\n")}\n`);
@@ -153,7 +153,7 @@ export async function playReadme(markdown: string): Promise<{ played: Played[]; 
       stdin: "null",
     }).output();
     const played: Played[] = [];
-    for (const [i, { block, command }] of todo.entries()) {
+    for (const [i, { block, command }] of pending.entries()) {
       const output = asRead(await Deno.readTextFile(`${home}/out/${i}`), [one, any]);
       played.push({ block, command, code: Number(await Deno.readTextFile(`${home}/out/${i}.code`)), output });
     }

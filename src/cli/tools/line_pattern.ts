@@ -124,19 +124,19 @@ export class LinePattern {
     const border = (before === WORD) !== (after === WORD);
     const seen = new Set<number>();
     const next = new Set<number>();
-    const todo = [this.#start, ...states];
-    for (let index = todo.pop(); index !== undefined; index = todo.pop()) {
+    const pending = [this.#start, ...states];
+    for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
       if (seen.has(index)) continue;
       seen.add(index);
       const state = this.#states[index]!;
       if (state.kind === "match") return true;
-      else if (state.kind === "split") todo.push(state.other, state.next);
+      else if (state.kind === "split") pending.push(state.other, state.next);
       else if (state.kind === "char") {
         if (code >= 0 && state.test(code)) next.add(state.next);
       } else if (
         state.is === "^" ? before === EDGE : state.is === "$" ? after === EDGE : border === (state.is === "b")
       ) {
-        todo.push(state.next);
+        pending.push(state.next);
       }
     }
     return code >= 0 && this.#stop([...next].sort((a, b) => a - b), after);

@@ -25,8 +25,8 @@ export interface WalkEntry {
  */
 export async function* walk(place: Place, depth: number, signal: AbortSignal): AsyncGenerator<WalkEntry> {
   // A stack of our own: a tree as deep as the file system allows must not use up the one of the runtime.
-  const todo: WalkEntry[] = [{ ...place, kind: "directory", depth: 0 }];
-  for (let entry = todo.pop(); entry; entry = todo.pop()) {
+  const pending: WalkEntry[] = [{ ...place, kind: "directory", depth: 0 }];
+  for (let entry = pending.pop(); entry; entry = pending.pop()) {
     signal.throwIfAborted();
     if (entry.depth > 0) yield entry;
     if (entry.kind !== "directory" || entry.depth >= depth) continue;
@@ -38,6 +38,6 @@ export async function* walk(place: Place, depth: number, signal: AbortSignal): A
       const shown = join(entry.shown, name.replace(/[\x00-\x1f\x7f]/g, "?"));
       inside.push({ at: join(entry.at, name), shown, kind, depth: entry.depth + 1 });
     }
-    todo.push(...inside.sort((a, b) => a.shown < b.shown ? 1 : -1));
+    pending.push(...inside.sort((a, b) => a.shown < b.shown ? 1 : -1));
   }
 }
