@@ -34,8 +34,8 @@
  * @module
  */
 export { Conversation, type ConversationJson } from "./src/model/conversation.ts";
-export * from "./src/model/message.ts";
-export * from "./src/model/event.ts";
+export type * from "./src/model/message.ts";
+export type * from "./src/model/event.ts";
 export {
   isPawlError,
   type PartialReply,

@@ -222,14 +222,15 @@ function decoder(sink: MessageSink): Decoder {
     const at = byIndex.get(index);
     const known = id ? at?.id === id ? at : byId.get(id) : undefined;
     const likely = known ?? at ?? (id || name ? undefined : byIndex.get(undefined));
-    const complete = likely && sink.inputComplete(likely);
+    // Asked last, for then the arguments are read.
+    const isComplete = () => likely && sink.inputComplete(likely);
     const elsewhere = index !== undefined && index !== likely?.index;
     const another = name !== likely?.name;
     const begins = known
-      ? elsewhere && name && (complete || another)
+      ? elsewhere && name && (another || isComplete())
       : !name
-      ? complete && input && (index === undefined ? id : elsewhere)
-      : complete
+      ? input && (index === undefined ? id : elsewhere) && isComplete()
+      : isComplete()
       // Some repeat the name in a last fragment without arguments (quirk O-61).
       ? id || another || input
       : (id && likely?.id && another) || (index === undefined && position > 0);

@@ -36,6 +36,8 @@ export interface Draft {
   id: string;
   /** Of a call. */
   readonly scan: InputScan | undefined;
+  /** Arguments of a call, once they are judged. */
+  parsed: unknown;
   /** Arguments came after the call had closed. */
   late: boolean;
 }
@@ -124,6 +126,7 @@ export function createBlockQueue(limits: Limits): BlockQueue {
       leading: !before || before.scan !== undefined,
       id: "",
       late: false,
+      parsed: undefined,
       scan: type === "tool_use" ? new InputScan() : undefined,
     };
     begin();
@@ -138,8 +141,7 @@ export function createBlockQueue(limits: Limits): BlockQueue {
     const { scan } = draft;
     if (scan) {
       scan.feed(arrived);
-      if (scan.bytes > limits.maxToolInputBytes) throw exceeded("maxToolInputBytes", limits);
-      if (scan.depth > limits.maxJsonDepth) throw exceeded("maxJsonDepth", limits);
+      if (scan.exceeds(limits.maxToolInputBytes)) throw exceeded("maxToolInputBytes", limits);
     }
     progressed = true;
     let piece = draft.carry + arrived;
@@ -150,7 +152,7 @@ export function createBlockQueue(limits: Limits): BlockQueue {
       piece = piece.slice(0, whole).toWellFormed();
     }
     if (piece !== "") tell(draft, piece);
-    if (draft.index < 0 || scan?.complete) advance();
+    if (draft.index < 0 || draft !== tail()) advance();
   }
 
   function advance(final = false): void {
@@ -251,9 +253,11 @@ export function createBlockQueue(limits: Limits): BlockQueue {
 }
 
 /** Brings a block to the form that a message holds. */
-export function judge({ block, leaked }: Draft): void {
+export function judge(draft: Draft): void {
+  const { block, leaked } = draft;
   if (block.type === "tool_use") {
-    const { input, invalid } = normalizeInput(block.input);
+    const { input, invalid, value } = normalizeInput(block.input);
+    draft.parsed = value;
     block.input = input;
     if (invalid) block.invalid = true;
     else delete block.invalid;

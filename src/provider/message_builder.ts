@@ -105,18 +105,6 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
     if (typeof value === "string" && value !== "") info[name] = value.slice(0, 256).toWellFormed();
   }
 
-  /** Holds a block against what only the whole reply can tell. */
-  function check(draft: Draft, stopReason: StopReason): void {
-    const { block, late } = draft;
-    // Where the output limit cut a call before its name, there is no call.
-    if (isNameless(block) && stopReason !== "max_tokens") {
-      throw new PawlError("unsupported_tool_call", "Cannot execute a tool call: it names no function");
-    }
-    if (late) judge(draft);
-    // Only what the endpoint itself nested can be deep; the block around it is one level more.
-    if (isDeeper(block, limits.maxJsonDepth + 1)) throw exceeded("maxJsonDepth", limits);
-  }
-
   function messageOf(whole: readonly Draft[]): Message {
     return { role: "assistant", content: whole.map(({ block }) => block), origin };
   }
@@ -230,8 +218,18 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
       begin();
       const hasCalls = drafts.some(({ scan }) => scan);
       const stopReason = hasCalls && word !== "max_tokens" && word !== "refusal" ? "tool_use" : word ?? "end_turn";
-      for (const draft of drafts) check(draft, stopReason);
+      // Where the output limit cut a call before its name, there is no call.
+      if (stopReason !== "max_tokens" && drafts.some(({ block }) => isNameless(block))) {
+        throw new PawlError("unsupported_tool_call", "Cannot execute a tool call: it names no function");
+      }
       advance(true);
+      for (const draft of drafts) {
+        if (draft.late) judge(draft);
+        // Only what the endpoint itself nested can be deep; the block around it is one level more.
+        if (isDeeper({ ...draft.block, parsed: draft.parsed }, limits.maxJsonDepth + 1)) {
+          throw exceeded("maxJsonDepth", limits);
+        }
+      }
       if (stopReason === "tool_use" && !hasCalls) {
         violation("it says that tools are called and holds no call", true);
       }

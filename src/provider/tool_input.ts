@@ -5,37 +5,49 @@
 const BLANK = 0, INSIDE = 1, COMPLETE = 2, OTHER = 3;
 
 /**
- * A running look at raw arguments that arrive in fragments: each character is seen once, so that a megabyte in any number of
- * fragments stays linear. It tells when one JSON object is complete; whether it is valid is for {@linkcode normalizeInput} to say.
+ * A look at raw arguments that arrive in fragments. Nothing is read before it is asked about, and then each character once: most calls
+ * are never asked about, and a megabyte in any number of fragments stays linear. It tells when one JSON object is complete; whether it
+ * is valid is for {@linkcode normalizeInput} to say.
  */
 export class InputScan {
+  #unread = "";
   #state = BLANK;
   #depth = 0;
   #inString = false;
   #escaped = false;
   #empty = true;
+  #bytes = 0;
 
-  /** UTF-8 bytes seen. */
-  bytes = 0;
-  /** The deepest nesting seen. */
-  depth = 0;
+  /** Takes the next fragment. */
+  feed(fragment: string): void {
+    this.#unread += fragment;
+  }
 
   /** One object has closed, and only blank space came behind it. */
   get complete(): boolean {
+    this.#read();
     return this.#state === COMPLETE;
   }
 
   /** An object, array or string has begun and not closed. */
   get open(): boolean {
+    this.#read();
     return this.#depth > 0 || this.#inString;
   }
 
-  /** Looks at the next fragment. */
-  feed(fragment: string): void {
-    const { length } = fragment;
+  /** Whether there are more than so many bytes of UTF-8. */
+  exceeds(bytes: number): boolean {
+    // No unit takes more than three.
+    if (this.#bytes + 3 * this.#unread.length > bytes) this.#read();
+    return this.#bytes > bytes;
+  }
+
+  #read(): void {
+    const text = this.#unread, { length } = text;
     let inString = this.#inString, escaped = this.#escaped, bytes = length;
+    this.#unread = "";
     for (let i = 0; i < length; i++) {
-      const c = fragment.charCodeAt(i);
+      const c = text.charCodeAt(i);
       // A surrogate pair is two units and four bytes.
       if (c > 0x7f) bytes += c < 0x800 || (c & 0xf800) === 0xd800 ? 1 : 2;
       if (inString) {
@@ -50,7 +62,7 @@ export class InputScan {
             : OTHER;
           this.#empty = true;
         } else this.#empty = false;
-        if (++this.#depth > this.depth) this.depth = this.#depth;
+        this.#depth++;
       } else if (c === 125 || c === 93) {
         if (this.#depth > 0 && --this.#depth === 0 && this.#state === INSIDE) this.#state = COMPLETE;
       } else if (c !== 32 && c !== 10 && c !== 13 && c !== 9) {
@@ -61,7 +73,7 @@ export class InputScan {
     }
     this.#inString = inString;
     this.#escaped = escaped;
-    this.bytes += bytes;
+    this.#bytes += bytes;
   }
 }
 
@@ -70,6 +82,8 @@ export interface JudgedInput {
   /** JSON text of one object, or with `invalid` the raw text. */
   input: string;
   invalid?: true;
+  /** The arguments; without them the look at how deep they nest would parse them once more. */
+  value?: Record<string, unknown>;
 }
 
 /**
@@ -79,7 +93,7 @@ export interface JudgedInput {
  */
 export function normalizeInput(raw: string): JudgedInput {
   const whole = parse(raw), text = raw.trim();
-  if (isObject(whole)) return { input: repairEscapes(raw) };
+  if (isObject(whole)) return { input: repairEscapes(raw), value: whole };
   const input =
     (typeof whole === "string"
       ? whole
@@ -88,7 +102,7 @@ export function normalizeInput(raw: string): JudgedInput {
       : text.replace(/^\{\s*\}\s*(?=\{)/, "")).trim();
   const value = parse(input || "null");
   if (value === null) return { input: "{}" };
-  return isObject(value) ? { input: repairEscapes(input) } : { input: raw, invalid: true };
+  return isObject(value) ? { input: repairEscapes(input), value } : { input: raw, invalid: true };
 }
 
 /**

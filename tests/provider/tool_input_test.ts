@@ -36,13 +36,18 @@ Deno.test("InputScan tells when one object is complete, however it is cut", () =
   }
 });
 
-Deno.test("InputScan counts UTF-8 bytes and the deepest nesting", () => {
-  const text = '{"é":"漢🚀"}';
+Deno.test("InputScan counts UTF-8 bytes, however they are cut", () => {
+  const text = '{"é":"漢🚀"}', bytes = new TextEncoder().encode(text).length;
   for (let cut = 0; cut <= text.length; cut++) {
-    assertEquals(scan(text, cut).bytes, new TextEncoder().encode(text).length);
+    const whole = scan(text, cut);
+    assert(whole.exceeds(bytes - 1) && !whole.exceeds(bytes));
+    const asked = new InputScan();
+    for (const part of [text.slice(0, cut), text.slice(cut)]) {
+      asked.feed(part);
+      asked.exceeds(3);
+    }
+    assert(asked.exceeds(bytes - 1) && !asked.exceeds(bytes));
   }
-  assertEquals(scan('{"a":[[1]],"b":{}}').depth, 3);
-  assertEquals(scan('{"a":"[[[["}').depth, 1);
 });
 
 Deno.test("InputScan says what is still open", () => {
@@ -60,7 +65,7 @@ Deno.test("normalizeInput keeps a valid object as the raw text", () => {
   for (
     const raw of ["{}", ' {"a":1}\n', '{"n":12345678901234567890}', '{"__proto__":{"x":1}}', '{"a":"\\ud83d\\ude80"}']
   ) {
-    assertEquals(normalizeInput(raw), { input: raw });
+    assertEquals(normalizeInput(raw), { input: raw, value: JSON.parse(raw) });
   }
 });
 
@@ -75,7 +80,7 @@ Deno.test("normalizeInput removes an empty object before the real one, one strin
       "```" + object + "```",
     ]
   ) {
-    assertEquals(normalizeInput(raw), { input: object }, raw);
+    assertEquals(normalizeInput(raw), { input: object, value: JSON.parse(object) }, raw);
   }
 });
 
