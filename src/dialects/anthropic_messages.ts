@@ -258,7 +258,10 @@ function decoder(sink: MessageSink): Decoder {
         break;
       }
       case "signature_delta":
-        sign(block ?? start(index, { type: "thinking" }), delta.signature);
+        // As with text, it may repeat what the start gave.
+        if (delta.signature !== block?.value.signature) {
+          sign(block ?? start(index, { type: "thinking" }), delta.signature);
+        }
         break;
       default:
         if (block?.isVendors) {

@@ -161,19 +161,19 @@ function decoder(sink: MessageSink): Decoder {
   /** Without an index the last call is meant. */
   const byIndex = new Map<unknown, Call>();
   const records: Json[] = [];
-  /** Content has come in deltas. */
-  let streamed = false;
+  /** What has come in deltas: a whole message repeats that, or brings what has not (quirks O-10, O-11). */
+  let streamed = { text: false, thinking: false };
   let plainEnd: StopReason | undefined;
 
   function say(kind: "text" | "thinking", text: string, field?: string): void {
     if (text === "") return;
-    streamed = true;
+    streamed[kind] ||= text.trim() !== "";
     if (kind === "text") sink.text(kind, text);
     else sink.thinking(kind, text, field);
   }
 
-  function readContent(part: Json): void {
-    const { content, reasoning_details, reasoning_content, reasoning, reasoning_text, thinking } = part;
+  function readReasoning(part: Json): void {
+    const { reasoning_details, reasoning_content, reasoning, reasoning_text, thinking } = part;
     // To ask for names that are written out costs nothing, a search for them as much as all else.
     const field = reasoning_content || reasoning || reasoning_text || thinking
       ? REASONING_FIELDS.find((name) => textOf(part[name]) !== "")
@@ -187,11 +187,14 @@ function decoder(sink: MessageSink): Decoder {
         if (!last || last.index !== record.index || last.type !== record.type || record.data) records.push(record);
         else {
           for (const key of ["text", "summary"]) if (last[key]) record[key] = textOf(last[key]) + textOf(record[key]);
-          Object.assign(last, record);
+          Object.assign(last, Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)));
         }
         sink.note("thinking", "details", records);
       }
     }
+  }
+
+  function readText({ content, refusal }: Json): void {
     if (typeof content === "string") say("text", content);
     else {
       for (const piece of listOf(content)) {
@@ -203,13 +206,14 @@ function decoder(sink: MessageSink): Decoder {
         }
       }
     }
-    if (part.refusal) plainEnd = "refusal";
-    say("text", textOf(part.refusal));
+    if (refusal) plainEnd = "refusal";
+    say("text", textOf(refusal));
   }
 
   function readCalls({ tool_calls, function_call }: Json): void {
     if (tool_calls) listOf(tool_calls).forEach(readCall);
-    if (function_call) readCall({ index: 0, function: function_call }, 0);
+    // Some fill both with one call.
+    if (function_call && !says(tool_calls)) readCall({ index: 0, function: function_call }, 0);
   }
 
   /** A fragment of a call (quirks O-50…O-80). */
@@ -272,22 +276,26 @@ function decoder(sink: MessageSink): Decoder {
     done: () => true,
     take(chunk) {
       const choices = listOf(chunk.choices);
-      const usage = chunk.usage ?? (chunk.x_groq as Json | null | undefined)?.usage;
+      const groq = chunk.x_groq as Json | null | undefined, usage = chunk.usage ?? groq?.usage;
+      if (says(groq?.error)) sink.fail(groq);
       if (choices.length === 0 && !usage) return undefined;
       sink.begin(choices.length > 0, chunk.id, chunk.model);
+      const isFirst = byIndex.size === 0;
       for (const entry of choices) {
         const choice = objectOf(entry), delta = objectOf(choice.delta);
         if (says(choice.error)) sink.fail(choice);
-        readContent(delta);
+        if (says(delta.error)) sink.fail(delta);
+        readReasoning(delta);
+        readText(delta);
         readCalls(delta);
-        // A whole message repeats what was streamed, or stands in place of deltas (quirks O-10, O-11).
         if (choice.message) {
-          const message = objectOf(choice.message);
-          if (!streamed) {
-            readContent(message);
-            streamed = false;
-          }
-          if (byIndex.size === 0) readCalls(message);
+          const message = objectOf(choice.message), told = streamed;
+          streamed = { ...told };
+          if (!told.text && !told.thinking) readReasoning(message);
+          if (!told.text) readText(message);
+          // A message may come in several chunks, and its calls must not run again.
+          if (isFirst && !says(delta.tool_calls) && !says(delta.function_call)) readCalls(message);
+          streamed = told;
         }
         readStop(sink, choice.finish_reason, plainEnd);
         readUsage(choice.usage);

@@ -70,15 +70,16 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       if (says(said.choices) || /^(message(_start)?$|response)/.test(textOf(said.type))) {
         violation("it speaks another dialect");
       }
-      if (said.type === "error" || says(said.message || said.detail || said.error_message || said.error_type)) {
-        sink.fail(value);
-      }
+      const report = reportIn(said);
+      if (report) sink.fail(report);
       return undefined;
     },
   };
   function takePart(part: unknown): boolean | undefined {
     const report = Array.isArray(part) ? part[0] : part;
     if (says(report?.error)) sink.fail(part);
+    // MiniMax tells an error beside a healthy shape; status 0 is none.
+    if (says(report?.base_resp?.status_code)) sink.fail(report.base_resp);
     return isObject(part) ? decoder.take(part) : undefined;
   }
   function take(value: unknown): boolean {
@@ -87,6 +88,21 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
     return isEnd ?? false;
   }
   return reader;
+}
+
+/** Where an event that is nothing else tells an error (quirk O-85). */
+const REPORTS = /^(errors|error_\w+|message|msg|detail|\w+Exception)$/;
+
+/** The error that an event tells which says nothing in its dialect. A message that is an object is one of another protocol. */
+function reportIn(said: Json): unknown {
+  const key = Object.keys(said).find((key) =>
+    REPORTS.test(key) && says(said[key]) && !(key === "message" && isObject(said[key]))
+  );
+  // Bedrock's gateways name the kind of the error and nothing else.
+  if (key?.endsWith("Exception")) return { type: key, error: said[key] };
+  return key || [said.type, said.object, said.status].includes("error") || Number(said.code ?? said.status) >= 400
+    ? said
+    : undefined;
 }
 
 /** Whether a value holds anything, as an error does: null, `""` and `{}` come with healthy events (quirk O-38). */

@@ -18,8 +18,9 @@ export interface ErrorReport {
 }
 
 /** Where texts are found, the best first; an `error` that is an object comes before all. */
-const TEXT_KEYS = "message error_message msg detail error_description error errors Message title raw"
-  .split(" ");
+const TEXT_KEYS =
+  "message error_message error_msg status_msg msg detail error_description error errors Message title raw"
+    .split(" ");
 
 /** Of a page nothing is of use, and it ends where the text ends. */
 const MARKUP = /\x1b\[[\d;?]*[a-z]|<([!?]|html|head|body)[^]*|<[a-z/][^<>]*>/gi;
