@@ -74,16 +74,15 @@ export interface BlockQueue {
   emit(event: StreamEvent): void;
   /** Hands out the events since the last call. */
   take(): StreamEvent[];
-  /** Whether content has arrived since the last call. */
-  takeProgress(): boolean;
 }
 
 /**
  * Makes an empty queue.
  *
  * @param limits Bounds on number, size and nesting.
+ * @param progress Called when content arrives.
  */
-export function createBlockQueue(limits: Limits): BlockQueue {
+export function createBlockQueue(limits: Limits, progress: () => void): BlockQueue {
   const byKey = new Map<unknown, Draft>();
   const ids = new Set<string>();
   const drafts: Draft[] = [];
@@ -92,7 +91,6 @@ export function createBlockQueue(limits: Limits): BlockQueue {
   let at = 0;
   let started = false;
   let events: StreamEvent[] = [];
-  let progressed = false;
 
   function tail(): Draft | undefined {
     return drafts[drafts.length - 1];
@@ -130,7 +128,7 @@ export function createBlockQueue(limits: Limits): BlockQueue {
       scan: type === "tool_use" ? new InputScan() : undefined,
     };
     begin();
-    progressed = true;
+    progress();
     drafts.push(draft);
     byKey.set(key, draft);
     advance();
@@ -143,7 +141,7 @@ export function createBlockQueue(limits: Limits): BlockQueue {
       scan.feed(arrived);
       if (scan.exceeds(limits.maxToolInputBytes)) throw exceeded("maxToolInputBytes", limits);
     }
-    progressed = true;
+    progress();
     let piece = draft.carry + arrived;
     draft.carry = "";
     if (!piece.isWellFormed()) {
@@ -243,11 +241,6 @@ export function createBlockQueue(limits: Limits): BlockQueue {
       const told = events;
       events = [];
       return told;
-    },
-    takeProgress() {
-      const has = progressed;
-      progressed = false;
-      return has;
     },
   };
 }

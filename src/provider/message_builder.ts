@@ -24,14 +24,14 @@ export interface BuilderOptions {
   splitText: boolean;
   /** What is asked. */
   sent: readonly Message[];
+  /** Called when content arrives. */
+  progress: () => void;
 }
 
 /** The {@linkcode MessageSink} of the provider. */
 export interface MessageBuilder extends MessageSink {
   /** Hands out the events since the last call. */
   take(): StreamEvent[];
-  /** Whether content has arrived since the last call. */
-  takeProgress(): boolean;
   /**
    * Ends the reply.
    *
@@ -48,8 +48,10 @@ export interface MessageBuilder extends MessageSink {
  *
  * @param options Limits, origin and switches of the provider.
  */
-export function createMessageBuilder({ limits, origin, redact, splitText, sent }: BuilderOptions): MessageBuilder {
-  const blocks = createBlockQueue(limits);
+export function createMessageBuilder(
+  { limits, origin, redact, splitText, sent, progress }: BuilderOptions,
+): MessageBuilder {
+  const blocks = createBlockQueue(limits, progress);
   const { drafts, tail, find, begin, advance } = blocks;
   const splitter = splitText
     ? createSplitter({
@@ -111,7 +113,6 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
 
   const builder: MessageBuilder = {
     take: blocks.take,
-    takeProgress: blocks.takeProgress,
 
     /** A broken connection no longer harms. */
     get stopped() {

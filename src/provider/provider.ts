@@ -207,8 +207,9 @@ export function createProvider(options: ProviderOptions): Provider {
         redact: scrub,
         splitText: thinkTags === "auto",
         sent: conversation.messages,
+        progress: connection.progress,
       });
-      return { connection, builder, decoder: dialect.decoder(builder), limits };
+      return { connection, builder, decoder: dialect.decoder(builder) };
     });
   }
 
@@ -230,7 +231,7 @@ export function createProvider(options: ProviderOptions): Provider {
       );
       try {
         while (await connection.send());
-        return modelIds(await readAll(connection, limits.maxJsonBytes));
+        return modelIds(await readAll(connection));
       } finally {
         connection.close();
       }

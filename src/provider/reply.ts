@@ -4,7 +4,7 @@
  */
 import { isPawlError } from "../model/error.ts";
 import type { StreamEvent } from "../model/event.ts";
-import { exceeded, type Limits } from "../model/limits.ts";
+import { exceeded } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
 import type { Exchange } from "../wire/http.ts";
 import { type SseEvent, SseParser } from "../wire/sse.ts";
@@ -24,7 +24,6 @@ export interface ReplyParts {
   builder: MessageBuilder;
   /** The dialect's reader, bound to the builder. */
   decoder: Decoder;
-  limits: Limits;
 }
 
 /** Batches of events, each of what arrived together and none empty; at the end the message. Pulls must not overlap. */
@@ -90,8 +89,9 @@ export function readReply(begin: () => ReplyParts): Batches {
 
 /** Makes the function that takes in what arrives, or `undefined` at the end; it gives the message once the reply is finished. */
 function createTake(
-  { connection, builder, decoder, limits }: ReplyParts,
+  { connection, builder, decoder }: ReplyParts,
 ): (text: string | undefined) => Message | undefined {
+  const { limits } = connection;
   const parser = new SseParser(limits);
   const reader = createEventReader(builder, decoder);
   let begun = false;
@@ -142,7 +142,6 @@ function createTake(
     for (const event of parser.feed(text)) {
       if (decode(event)) return builder.finish(true);
     }
-    if (builder.takeProgress()) connection.progress();
     return undefined;
   };
 }

@@ -236,15 +236,15 @@ async function beginning(body: Body): Promise<string> {
  * Reads a body to its end.
  *
  * @param exchange After {@linkcode Exchange.send}.
- * @param maxBytes Bound of what is left, in UTF-16 units.
- * @throws {PawlError} `response_too_large`, naming `limits.maxJsonBytes`, and as {@linkcode read}.
+ * @throws {PawlError} `response_too_large` beyond `limits.maxJsonBytes`, in UTF-16 units, and as {@linkcode read}.
  * @throws The signal's reason.
  */
-export async function readAll(exchange: Exchange, maxBytes: number): Promise<string> {
+export async function readAll(exchange: Exchange): Promise<string> {
+  const { limits } = exchange;
   let text = "";
   for (let next: string | undefined = ""; next !== undefined; next = await read(exchange)) {
     text += next;
-    if (text.length > maxBytes) throw exceeded("maxJsonBytes", exchange.limits);
+    if (text.length > limits.maxJsonBytes) throw exceeded("maxJsonBytes", limits);
   }
   return text;
 }
