@@ -5,7 +5,7 @@
 import { quote } from "../model/error.ts";
 import type { ToolUseBlock } from "../model/message.ts";
 import type { JsonSchema } from "../model/tool.ts";
-import { race } from "../provider/receiver.ts";
+import { createSpan, race } from "../provider/receiver.ts";
 import { isObject, parse } from "../provider/tool_input.ts";
 import type { RunSettings } from "./options.ts";
 
@@ -15,39 +15,6 @@ export interface Outcome {
   content?: string;
   /** What went wrong instead: the model sees it, the run goes on. */
   why?: string;
-}
-
-/** Something that ends early: with what it is part of, or when its time is over. */
-export interface Span {
-  /** Aborted then. */
-  signal: AbortSignal;
-  /** To be called at its end: lets go of timer and listener. */
-  close(): void;
-}
-
-/**
- * Begins a span.
- *
- * @param outer Signal of what it is part of; not aborted yet.
- * @param ms Its time; more than a timer can hold is no bound for the timer.
- * @param late Makes the reason for when its time is over.
- */
-export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity, late: () => unknown): Span {
-  const stop = new AbortController();
-  const { signal } = stop;
-  function end(): void {
-    stop.abort(outer?.aborted ? outer.reason : late());
-  }
-  const timer = ms < 2 ** 31 ? setTimeout(end, ms) : undefined;
-  outer?.addEventListener("abort", end);
-  return {
-    signal,
-    close() {
-      // Deno loads its timers even to clear none, which takes it 6 ms.
-      if (timer) clearTimeout(timer);
-      outer?.removeEventListener("abort", end);
-    },
-  };
 }
 
 /**

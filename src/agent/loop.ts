@@ -7,10 +7,10 @@ import { isPawlError, type PartialReply, type PartialRun, type PawlError, type P
 import type { AgentEvent, MessageCompleteEvent, StreamEvent } from "../model/event.ts";
 import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
-import { race } from "../provider/receiver.ts";
+import { createSpan, race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
 import { stripReasoning } from "../text/reasoning.ts";
-import { checkCall, createSpan, cutMiddle, type Outcome } from "./call_tool.ts";
+import { checkCall, cutMiddle, type Outcome } from "./call_tool.ts";
 import type { RunResult, RunSettings } from "./options.ts";
 import { addUsage, fault, textOf } from "./reply.ts";
 

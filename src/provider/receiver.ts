@@ -4,7 +4,7 @@
  */
 import { race } from "../wire/race.ts";
 
-export { race };
+export { createSpan, race } from "../wire/race.ts";
 import type { AgentEvent, CompletionInfo, RetryEvent } from "../model/event.ts";
 import type { BlockType, ContentBlock, Message, Role, ToolResultBlock, ToolUseBlock } from "../model/message.ts";
 

@@ -7,7 +7,7 @@ import { exceeded, type Limits } from "../model/limits.ts";
 import { excerpt } from "../text/error_text.ts";
 import { Body, type Chunk } from "./body.ts";
 import { createClocks } from "./clocks.ts";
-import { race } from "./race.ts";
+import { createSpan, race } from "./race.ts";
 import { bodyFailure, connectionFailure, statusFailure, type StatusOptions } from "./failure.ts";
 
 /** A request, final and validated. */
@@ -100,10 +100,9 @@ const ERROR_BODY_MS = 2_000;
  */
 export function createExchange(request: HttpRequest, options: ExchangeOptions): Exchange {
   const { limits, maxRetries, redact, signal: caller } = options;
-  const clocks = createClocks(limits, (clock) => controller.abort(exceeded(clock, limits)), !options.fetch);
-  // Its reason is the first failure: what every wait ends with, and what is thrown from then on.
-  const controller = new AbortController();
-  const { signal } = controller;
+  // The reason of its end is the first failure: what every wait ends with, and what is thrown from then on.
+  const { signal, end, close } = createSpan(caller);
+  const clocks = createClocks(limits, (clock) => end(exceeded(clock, limits)), !options.fetch);
   let attempt = 0;
   let delayMs = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -114,18 +113,12 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
   signal.addEventListener("abort", () => {
     clocks.stop();
     if (timer) clearTimeout(timer);
-    caller?.removeEventListener("abort", leave);
+    close();
     body?.cancel();
   });
-  caller?.addEventListener("abort", leave);
-  if (caller?.aborted) leave();
-
-  function leave(): void {
-    controller.abort(caller!.reason);
-  }
 
   function fail(reason: unknown): never {
-    controller.abort(reason);
+    end(reason);
     throw signal.reason;
   }
 
@@ -157,7 +150,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       return excerpt(response.headers.get("content-type") ?? "", redact);
     },
     progress: clocks.content,
-    close: () => controller.abort(closed ??= new DOMException("The reply is closed", "AbortError")),
+    close: () => end(closed ??= new DOMException("The reply is closed", "AbortError")),
 
     async send(): Promise<RetryNotice | undefined> {
       const { url, ...init } = request;
@@ -206,12 +199,12 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       }
       const text = body.take(value);
       clocks.end();
-      if (!(body.left >= 0)) controller.abort(exceeded("maxResponseBytes", limits));
+      if (!(body.left >= 0)) end(exceeded("maxResponseBytes", limits));
       return text;
     },
 
     failure(error) {
-      controller.abort(bodyFailure(error, encoding !== ""));
+      end(bodyFailure(error, encoding !== ""));
       return signal.reason;
     },
   };
