@@ -4,18 +4,18 @@
  */
 import type { Conversation } from "../model/conversation.ts";
 import type { StreamEvent } from "../model/event.ts";
-import { checkInteger, type Limits, resolveLimits } from "../model/limits.ts";
+import { checkInteger, exceeded, type Limits, resolveLimits } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
 import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
 import { createRedactor } from "../text/redact.ts";
 import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
-import { createExchange, type Exchange, type HttpRequest, readAll } from "../wire/http.ts";
+import { createExchange, type Exchange, type HttpRequest } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
 import { violation } from "./failure.ts";
 import { createMessageBuilder } from "./message_builder.ts";
 import { type Json, textOf } from "./read.ts";
 import { eventsOf, play, type Receiver } from "./receiver.ts";
-import { type Batches, readReply } from "./reply.ts";
+import { type Batches, createTake, readReply } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
 
 /** What makes a provider. Nothing is read from the environment; unknown keys are ignored. */
@@ -198,7 +198,7 @@ export function createProvider(options: ProviderOptions): Provider {
     };
   }
 
-  function batches(conversation: Conversation, call: StreamOptions = {}): Batches {
+  function batches(conversation: Conversation, call: StreamOptions = {}): Batches<Message> {
     return readReply(() => {
       const connection = exchange(encode(conversation, call), call);
       const builder = createMessageBuilder({
@@ -209,7 +209,7 @@ export function createProvider(options: ProviderOptions): Provider {
         sent: conversation.messages,
         progress: connection.progress,
       });
-      return { connection, builder, decoder: dialect.decoder(builder) };
+      return { connection, builder, take: createTake(connection, builder, dialect.decoder(builder)) };
     });
   }
 
@@ -223,18 +223,24 @@ export function createProvider(options: ProviderOptions): Provider {
     scrub,
     stream: (conversation, call = {}) => eventsOf(batches(conversation, call), call.signal),
     streamStep: (conversation, receiver, call = {}) => play(batches(conversation, call), receiver, call.signal),
-    async listModels(call = {}) {
+    listModels(call = {}) {
       const { "content-type": _, ...fields } = headers;
-      const connection = exchange(
-        { method: "GET", url: base + dialect.modelsPath, headers: { ...fields, accept: "application/json" } },
-        call,
+      let text = "";
+      return play(
+        readReply(() => ({
+          connection: exchange(
+            { method: "GET", url: base + dialect.modelsPath, headers: { ...fields, accept: "application/json" } },
+            call,
+          ),
+          take(piece) {
+            if (piece === undefined) return modelIds(text);
+            text += piece;
+            if (text.length > limits.maxJsonBytes) throw exceeded("maxJsonBytes", limits);
+            return undefined;
+          },
+        })),
+        {},
       );
-      try {
-        while (await connection.send());
-        return modelIds(await readAll(connection));
-      } finally {
-        connection.close();
-      }
     },
   };
 }

@@ -17,58 +17,60 @@ import { parse } from "./tool_input.ts";
 const OPENING_BRACE = 123;
 
 /** What a reply is read with. */
-export interface ReplyParts {
+export interface ReplyParts<T> {
   /** Not sent yet. */
   connection: Exchange;
-  /** Told what the decoder reads. */
-  builder: MessageBuilder;
-  /** The dialect's reader, bound to the builder. */
-  decoder: Decoder;
+  /** Takes in what arrives, or `undefined` at the end; gives the result once the reply is finished. */
+  take: (text: string | undefined) => T | undefined;
+  /** Tells it as events. */
+  builder?: MessageBuilder;
 }
 
 /** Batches of events, each of what arrived together and none empty; at the end the message. Pulls must not overlap. */
-export type Batches = AsyncIterableIterator<StreamEvent[], Message, undefined>;
+export type Batches<T> = AsyncIterableIterator<StreamEvent[], T, undefined>;
 
 /**
  * Sends a request and reads the reply. It is no generator function, which would cost each chunk of the network three times as much.
  *
  * @param begin Makes what it is read with, at the first pull.
  */
-export function readReply(begin: () => ReplyParts): Batches {
-  let parts: ReplyParts | undefined;
-  let take: ReturnType<typeof createTake> | undefined;
-  let message: Message | undefined;
+export function readReply<T>(begin: () => ReplyParts<T>): Batches<T> {
+  let parts: ReplyParts<T> | undefined;
+  let result: T | undefined;
+  let isSent = false;
   /** Is thrown once what arrived before it has been told. */
   let failure: { error: unknown } | undefined;
   let isOver = false;
 
-  const batches: Batches = {
+  const batches: Batches<T> = {
     [Symbol.asyncIterator]: () => batches,
     async next() {
       if (isOver) return batches.return!();
       let value: StreamEvent[] = [];
       try {
-        const { connection, builder } = parts ??= begin();
-        if (!take) {
+        const { connection, take, builder } = parts ??= begin();
+        if (!isSent) {
           const notice = await connection.send();
           if (notice) return { value: [{ type: "retry", ...notice }], done: false };
-          take = createTake(parts);
+          isSent = true;
         }
-        while (!message && !failure && value.length === 0) {
+        while (!result && !failure && value.length === 0) {
           let text: string | undefined;
           try {
             text = connection.take(await connection.next());
           } catch (error) {
             const reason = connection.failure(error);
             // A connection that breaks once the reply is complete has ended it (quirks O-31, A-28).
-            if (!builder.stopped || !(isPawlError(reason, "truncated") || isPawlError(reason, "timeout"))) throw reason;
+            if (!builder?.stopped || !(isPawlError(reason, "truncated") || isPawlError(reason, "timeout"))) {
+              throw reason;
+            }
           }
-          message = take(text);
-          value = builder.take();
+          result = take(text);
+          value = builder?.take() ?? [];
         }
       } catch (error) {
         failure = { error };
-        if (parts && isPawlError(error)) {
+        if (parts?.builder && isPawlError(error)) {
           value = parts.builder.take();
           error.partial = parts.builder.partial();
         }
@@ -81,16 +83,18 @@ export function readReply(begin: () => ReplyParts): Batches {
     return() {
       isOver = true;
       parts?.connection.close();
-      return Promise.resolve({ value: message!, done: true });
+      return Promise.resolve({ value: result!, done: true });
     },
   };
   return batches;
 }
 
 /** Makes the function that takes in what arrives, or `undefined` at the end; it gives the message once the reply is finished. */
-function createTake(
-  { connection, builder, decoder }: ReplyParts,
-): (text: string | undefined) => Message | undefined {
+export function createTake(
+  connection: Exchange,
+  builder: MessageBuilder,
+  decoder: Decoder,
+): ReplyParts<Message>["take"] {
   const { limits } = connection;
   const parser = new SseParser(limits);
   const reader = createEventReader(builder, decoder);

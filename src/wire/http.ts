@@ -224,35 +224,3 @@ async function beginning(body: Body): Promise<string> {
   body.cancel();
   return text;
 }
-
-/**
- * Reads a body to its end.
- *
- * @param exchange After {@linkcode Exchange.send}.
- * @throws {PawlError} `response_too_large` beyond `limits.maxJsonBytes`, in UTF-16 units, and as {@linkcode read}.
- * @throws The signal's reason.
- */
-export async function readAll(exchange: Exchange): Promise<string> {
-  const { limits } = exchange;
-  let text = "";
-  for (let next: string | undefined = ""; next !== undefined; next = await read(exchange)) {
-    text += next;
-    if (text.length > limits.maxJsonBytes) throw exceeded("maxJsonBytes", limits);
-  }
-  return text;
-}
-
-/**
- * Reads on.
- *
- * @param exchange After {@linkcode Exchange.send}.
- * @returns As {@linkcode Exchange.take}.
- * @throws As {@linkcode Exchange.failure} says.
- */
-export async function read(exchange: Exchange): Promise<string | undefined> {
-  try {
-    return exchange.take(await exchange.next());
-  } catch (error) {
-    throw exchange.failure(error);
-  }
-}

@@ -1,5 +1,13 @@
-import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { anthropicMessages, createProvider, openAiChat } from "@pawl/pawl";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { anthropicMessages, createProvider, openAiChat, PawlError, type Provider } from "@pawl/pawl";
 import {
   anthropic,
   type Body,
@@ -339,6 +347,41 @@ Deno.test("listModels asks for JSON, and a request without a body names no type 
   assertEquals(await provider.listModels(), ["a"]);
   const fields = new Headers(sent?.headers);
   assertEquals([sent?.method, fields.get("accept"), fields.has("content-type")], ["GET", "application/json", false]);
+});
+
+Deno.test("listModels joins the body, and is bounded by its own cap", async () => {
+  const text = '{"data":[{"id":"a"}]}';
+  function provider(maxJsonBytes: number): Provider {
+    const stream = () => ReadableStream.from([text.slice(0, 9), text.slice(9)]).pipeThrough(new TextEncoderStream());
+    const fetch = () => Promise.resolve(new Response(stream()));
+    return createProvider({
+      dialect: openAiChat,
+      model: "m",
+      maxTokens: 1,
+      baseUrl: "http://x",
+      limits: { maxJsonBytes },
+      fetch,
+    });
+  }
+  assertEquals(await provider(text.length).listModels(), ["a"]);
+  for (const cap of [text.length - 1, 8, 1]) {
+    const error = await assertRejects(() => provider(cap).listModels(), PawlError, `limits.maxJsonBytes (${cap})`);
+    assertEquals(error.code, "response_too_large");
+  }
+});
+
+Deno.test("listModels repeats a request, and ends with the reason of its signal", async () => {
+  const replies = [new Response(null, { status: 503 }), Response.json([{ id: "a" }])];
+  const provider = createProvider({
+    dialect: openAiChat,
+    model: "m",
+    maxTokens: 1,
+    baseUrl: "http://x",
+    limits: { maxRetryDelayMs: 1 },
+    fetch: () => Promise.resolve(replies.shift()!),
+  });
+  assertEquals(await provider.listModels(), ["a"]);
+  assertEquals(await provider.listModels({ signal: AbortSignal.abort("now") }).catch((reason) => reason), "now");
 });
 
 Deno.test("R-24: the header fields of each dialect, and no credential without a key", () => {

@@ -2,9 +2,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
 import { resolveLimits } from "../../src/model/limits.ts";
 import { type ClockName, type Clocks, createClocks } from "../../src/wire/clocks.ts";
-import { read } from "../../src/wire/http.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
-import { exchangeWith, fetchOf, outcomeOf } from "./exchanges.ts";
+import { exchangeWith, fetchOf, outcomeOf, read } from "./exchanges.ts";
 import { CHUNKED, withServer } from "./raw_server.ts";
 
 /** Clocks that take part; the others stay at their defaults of minutes. */

@@ -8,7 +8,6 @@ import {
   type Exchange,
   type ExchangeOptions,
   type HttpRequest,
-  read,
   type RetryNotice,
 } from "../../src/wire/http.ts";
 
@@ -34,6 +33,15 @@ export function exchangeWith(url: string, { limits, ...options }: Settings = {})
     redact: (text) => text.replaceAll(KEY, "[redacted]"),
     ...options,
   });
+}
+
+/** Reads on: what `take` gives, or throws what `failure` makes of it. */
+export async function read(exchange: Exchange): Promise<string | undefined> {
+  try {
+    return exchange.take(await exchange.next());
+  } catch (error) {
+    throw exchange.failure(error);
+  }
 }
 
 /** Everything that came of an exchange. */

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { isPawlError, PawlError } from "../../src/model/error.ts";
-import { read, readAll } from "../../src/wire/http.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
-import { exchangeWith, fetchOf, KEY, outcomeOf } from "./exchanges.ts";
+import { exchangeWith, fetchOf, KEY, outcomeOf, read } from "./exchanges.ts";
 import { CHUNKED, deadPort, OK, withServer } from "./raw_server.ts";
 
 const EVENT = 'data: {"text":"ä€😀"}\n\n';
@@ -361,21 +360,6 @@ Deno.test("Exchange.read: the cap counts what an encoding unfolds to", async () 
     assert(isPawlError(error, "response_too_large"));
     assertEquals(text.length, 100_000);
   });
-});
-
-Deno.test("readAll: joins the body, and is bounded by its own cap", async () => {
-  const fetch = fetchOf(['{"a":', "1}"]);
-  const exchange = exchangeWith("http://x", { fetch });
-  await exchange.send();
-  assertEquals(await readAll(exchange, 7), '{"a":1}');
-  exchange.close();
-  for (const cap of [6, 0, -1]) {
-    const exchange = exchangeWith("http://x", { fetch: fetchOf(['{"a":', "1}"]), limits: { maxJsonBytes: 6 } });
-    await exchange.send();
-    const error = await assertRejects(() => readAll(exchange, cap), PawlError, "limits.maxJsonBytes (6)");
-    assertEquals(error.code, "response_too_large");
-    exchange.close();
-  }
 });
 
 Deno.test("Exchange.close: may come at any time and again; the server sees the client leave", async () => {

@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { isPawlError } from "../../src/model/error.ts";
 import { createRedactor } from "../../src/text/redact.ts";
-import { read } from "../../src/wire/http.ts";
 import { type RecordedExchange, recordFetch, replayFetch } from "../../src/wire/record.ts";
 import { scriptedFetch } from "../../src/wire/scripted.ts";
-import { exchangeWith, KEY, outcomeOf } from "./exchanges.ts";
+import { exchangeWith, KEY, outcomeOf, read } from "./exchanges.ts";
 
 const CHAT = "http://localhost/v1/chat?x=1";
 const redact = createRedactor([KEY]);
