@@ -5,7 +5,7 @@
 import { isPawlError, PawlError, type PawlErrorCode } from "../model/error.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import { excerpt } from "../text/error_text.ts";
-import { Body, type Chunk } from "./body.ts";
+import { type Body, type Chunk, createBody } from "./body.ts";
 import { createClocks } from "./clocks.ts";
 import { createSpan, race } from "./race.ts";
 import { bodyFailure, connectionFailure, statusFailure, type StatusOptions } from "./failure.ts";
@@ -160,7 +160,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
         const sent = (options.fetch ?? fetch)(url, { ...init, redirect: "manual", credentials: "omit", signal });
         response = await until(sent.then((reply) => {
           encoding = reply.headers.get("content-encoding") ?? "";
-          body = new Body(reply, reply.ok ? limits.maxResponseBytes : limits.maxErrorBytes, encoding !== "");
+          body = createBody(reply, reply.ok ? limits.maxResponseBytes : limits.maxErrorBytes, encoding !== "");
           // Too late: nobody else will end its connection.
           if (signal.aborted) body.cancel();
           return reply;
