@@ -9,13 +9,8 @@ import { createSpan, race } from "../provider/receiver.ts";
 import { isObject, parse } from "../provider/tool_input.ts";
 import type { RunSettings } from "./options.ts";
 
-/** What a call led to, before it is scrubbed and cut. */
-export interface Outcome {
-  /** What the tool answered. */
-  content?: string;
-  /** What went wrong instead: the model sees it, the run goes on. */
-  why?: string;
-}
+/** What a call led to, before it is scrubbed and cut: what went wrong, which the model sees, or what the tool answered. */
+export type Outcome = [why: string | undefined, content?: string];
 
 /**
  * Looks for what stands against a call; the caller is asked last, by `decide`.
@@ -51,10 +46,10 @@ export async function checkCall(
     );
     try {
       const content: unknown = await race(tool.run(input, { signal, call }), signal);
-      return typeof content === "string" ? { content } : { why: `the tool returned ${typeof content}, not text` };
+      return typeof content === "string" ? [undefined, content] : [`the tool returned ${typeof content}, not text`];
     } catch (error) {
       outer.throwIfAborted();
-      return { why: describe(error) };
+      return [describe(error)];
     } finally {
       close();
     }

@@ -59,7 +59,7 @@ export function loop(
     if (used >= settings[name]!) throw reached(code, name);
   }
 
-  function resultOf({ id }: ToolUseBlock, { why, content = `error: ${why}` }: Outcome): ToolResultBlock {
+  function resultOf({ id }: ToolUseBlock, why?: string, content = `error: ${why}`): ToolResultBlock {
     return {
       type: "tool_result",
       toolUseId: id,
@@ -132,7 +132,7 @@ export function loop(
 
         conversation.addAssistantMessage(message);
         const why = `not run: ${isRefused ? "the reply is a refusal" : "interrupted"}`;
-        const results = calls.map((call) => resultOf(call, { why }));
+        const results = calls.map((call) => resultOf(call, why));
         try {
           yield [reply];
           signal.throwIfAborted();
@@ -140,13 +140,13 @@ export function loop(
           for (const [i, call] of calls.entries()) {
             if (!isRefused) {
               const ready = await checkCall(call, settings, signal);
-              if (typeof ready === "string") results[i] = resultOf(call, { why: ready });
+              if (typeof ready === "string") results[i] = resultOf(call, ready);
               else {
                 yield [{ type: "tool_start", call }];
                 signal.throwIfAborted();
                 toolCalls++;
-                results[i] = resultOf(call, { why: "interrupted while running, it may have taken effect" });
-                results[i] = resultOf(call, await ready());
+                results[i] = resultOf(call, "interrupted while running, it may have taken effect");
+                results[i] = resultOf(call, ...await ready());
               }
             }
             yield [{ type: "tool_result", call, result: results[i]! }];
