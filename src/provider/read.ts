@@ -22,7 +22,7 @@ export interface EventReader {
    * Reads one server-sent event.
    *
    * @param name Event name, `message` if the wire gave none, `error` for error events and fields.
-   * @param data Never blank; a gateway may have wrapped comments into it (quirk S-07).
+   * @param data Blank only of an error; a gateway may have wrapped comments into it (quirk S-07).
    * @returns `true` at the protocol's own end: reading stops there.
    */
   event(name: string, data: string): boolean;

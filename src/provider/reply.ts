@@ -103,13 +103,9 @@ export function createTake(
   let document: string | undefined;
 
   function decode({ event, data }: SseEvent): boolean {
-    if (data.charCodeAt(0) !== OPENING_BRACE) {
-      const first = data.trimStart()[0];
-      if (event === "error" && !first) builder.fail("");
-      // A blank keep-alive is no event (quirk S-08).
-      if (!first) return false;
-    }
-    return reader.event(event, data);
+    // A blank keep-alive is no event (quirk S-08).
+    const isEvent = data.charCodeAt(0) === OPENING_BRACE || event === "error" || data.trim() !== "";
+    return isEvent && reader.event(event, data);
   }
 
   /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
