@@ -10,9 +10,8 @@ import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { createSpan, race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
 import { stripReasoning } from "../text/reasoning.ts";
-import { checkCall, cutMiddle, type Outcome } from "./call_tool.ts";
-import type { RunResult, RunSettings } from "./options.ts";
-import { addUsage, fault, textOf } from "./reply.ts";
+import { checkCall, cutMiddle } from "./call_tool.ts";
+import { addUsage, fault, type RunResult, type RunSettings, textOf } from "./options.ts";
 
 /** Conversations that a run appends to at this moment. */
 const IN_USE = new WeakSet<Conversation>();

@@ -1,8 +1,9 @@
 /**
- * The bounds of a run, and what it comes to.
+ * The bounds of a run, and what it comes to: its result, its errors, its sums.
  * @module
  */
 import type { Conversation } from "../model/conversation.ts";
+import { PawlError, type PawlErrorCode } from "../model/error.ts";
 import { checkInteger } from "../model/limits.ts";
 import type { Message, StopReason, ToolUseBlock, Usage } from "../model/message.ts";
 import { type Tool, type ToolChoice, validateTools } from "../model/tool.ts";
@@ -96,4 +97,21 @@ export function resolveOptions(options: AgentOptions): RunSettings {
     if (settings[name] !== undefined) checkInteger(name, settings[name] as number, ...range);
   }
   return settings as unknown as RunSettings;
+}
+
+/** Makes an error of the loop. */
+export function fault(code: PawlErrorCode, why: string, retryable = false): PawlError {
+  return new PawlError(code, `Cannot go on: ${why}`, { retryable });
+}
+
+/** The text blocks of a message, joined with nothing. */
+export function textOf({ content }: Message): string {
+  return content.map((block) => block.type === "text" ? block.text : "").join("");
+}
+
+/** Adds field by field; what is absent on both sides stays absent. */
+export function addUsage(sum: Usage, more: Usage = {}): void {
+  for (const [field, tokens] of Object.entries(more) as [keyof Usage, number][]) {
+    sum[field] = (sum[field] ?? 0) + tokens;
+  }
 }

@@ -7,7 +7,7 @@ import { isPawlError, PawlError } from "../model/error.ts";
 import type { MessageCompleteEvent } from "../model/event.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
-import { fault, textOf } from "./reply.ts";
+import { fault, textOf } from "./options.ts";
 
 /** The probe's tool. */
 export const PING: Tool = {

@@ -12,8 +12,7 @@ import { excerpt } from "../text/error_text.ts";
 import { decodeJsonObject } from "../text/json_object.ts";
 import { misfits } from "./call_tool.ts";
 import { loop } from "./loop.ts";
-import { type AgentOptions, resolveOptions, type RunResult } from "./options.ts";
-import { fault } from "./reply.ts";
+import { type AgentOptions, fault, resolveOptions, type RunResult } from "./options.ts";
 
 /** A task for {@linkcode run}: the prompt, and all options of an agent. */
 export interface RunOptions extends AgentOptions {

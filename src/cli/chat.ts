@@ -3,7 +3,7 @@
  * @module
  */
 import { Agent } from "../agent/agent.ts";
-import { addUsage } from "../agent/reply.ts";
+import { addUsage } from "../agent/options.ts";
 import { Conversation } from "../model/conversation.ts";
 import { isPawlError } from "../model/error.ts";
 import type { Message, Usage } from "../model/message.ts";

@@ -2,7 +2,7 @@
  * Counts what a run has done so far from its events, since an abort carries no partial work of its own.
  * @module
  */
-import { addUsage } from "../agent/reply.ts";
+import { addUsage } from "../agent/options.ts";
 import type { AgentEvent } from "../model/event.ts";
 import type { Usage } from "../model/message.ts";
 import type { PartialJson } from "./exit.ts";
