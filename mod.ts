@@ -33,21 +33,6 @@
  *
  * @module
  */
-export { Conversation, type ConversationJson } from "./src/model/conversation.ts";
-export type * from "./src/model/message.ts";
-export type * from "./src/model/event.ts";
-export {
-  isPawlError,
-  type PartialReply,
-  type PartialRun,
-  PawlError,
-  type PawlErrorCode,
-  type PawlErrorOptions,
-} from "./src/model/error.ts";
-export { DEFAULT_LIMITS, type Limits } from "./src/model/limits.ts";
-export type { JsonSchema, Tool, ToolChoice, ToolContext } from "./src/model/tool.ts";
-export { stripReasoning } from "./src/text/reasoning.ts";
-export { decodeJsonObject } from "./src/text/json_object.ts";
 export {
   createProvider,
   type Provider,
@@ -65,13 +50,28 @@ export type {
   Thinking,
 } from "./src/provider/dialect.ts";
 export type { BlockMeta, Receiver } from "./src/provider/receiver.ts";
-export { openAiChat } from "./src/dialects/openai_chat.ts";
-export { anthropicMessages } from "./src/dialects/anthropic_messages.ts";
 export { Agent } from "./src/agent/agent.ts";
 export type { AgentOptions, Decision, RunResult } from "./src/agent/options.ts";
 export { run, type RunOptions } from "./src/agent/run.ts";
 export { probe, type ProbeCheck, type ProbeCheckName, type ProbeOptions, type ProbeReport } from "./src/agent/probe.ts";
 export { probeToolCalling } from "./src/agent/probe_tool_calling.ts";
+export { openAiChat } from "./src/dialects/openai_chat.ts";
+export { anthropicMessages } from "./src/dialects/anthropic_messages.ts";
+export { Conversation, type ConversationJson } from "./src/model/conversation.ts";
+export type * from "./src/model/message.ts";
+export type * from "./src/model/event.ts";
+export {
+  isPawlError,
+  type PartialReply,
+  type PartialRun,
+  PawlError,
+  type PawlErrorCode,
+  type PawlErrorOptions,
+} from "./src/model/error.ts";
+export { DEFAULT_LIMITS, type Limits } from "./src/model/limits.ts";
+export type { JsonSchema, Tool, ToolChoice, ToolContext } from "./src/model/tool.ts";
+export { stripReasoning } from "./src/text/reasoning.ts";
+export { decodeJsonObject } from "./src/text/json_object.ts";
 export {
   advertise,
   invokeSkill,
