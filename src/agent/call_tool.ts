@@ -27,7 +27,7 @@ export async function checkCall(
   const names = tools.map(({ name }) => name), tool = tools[names.indexOf(call.name)];
   if (!tool) return `unknown tool ${quote(call.name)}, the tools are: ${names.join(", ") || "none"}`;
   const input = parse(call.input);
-  if (call.invalid || !isObject(input)) return "invalid input: the arguments are not one JSON object";
+  if (call.invalid || !isObject(input)) return "invalid input: it is not one JSON object";
   const misses = misfits(tool.inputSchema, input).join(", ");
   if (misses) return `invalid input: ${misses}`;
   if (decide) {

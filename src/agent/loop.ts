@@ -6,6 +6,7 @@ import type { Conversation } from "../model/conversation.ts";
 import { isPawlError, type PartialReply, type PartialRun, type PawlError, type PawlErrorCode } from "../model/error.ts";
 import type { AgentEvent, MessageCompleteEvent, StreamEvent } from "../model/event.ts";
 import type { ToolResultBlock, ToolUseBlock, Usage } from "../model/message.ts";
+import { truncated } from "../provider/failure.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { createSpan, race } from "../provider/receiver.ts";
 import { estimateTokens } from "../provider/warnings.ts";
@@ -190,7 +191,7 @@ export function loop(
   // One more generator between a chunk and its events would cost as much as an event: batches pass it by, up to the last.
   run.next = () =>
     reading?.next().then((result) => {
-      if (result.done) return fail(fault("truncated", "the reply has no end", true));
+      if (result.done) return fail(truncated("it ended without its end mark"));
       return result.value.at(-1)?.type === "message_complete" ? resume(result.value) : result;
     }, fail) ?? resume();
   return run as AsyncGenerator<AgentEvent[], RunResult>;

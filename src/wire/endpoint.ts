@@ -11,7 +11,7 @@
  * @throws {TypeError} It is empty, or holds something else than visible ASCII; the text does not hold it.
  */
 export function checkKey(key: string): string {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError("Cannot use the API key as it must be visible ASCII");
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError("Cannot use apiKey as it must be visible ASCII");
   return key;
 }
 
@@ -27,7 +27,7 @@ export function resolveBaseUrl(baseUrl: string, completePath: (path: string) => 
   const text = baseUrl.trim();
   // The platform's own error quotes the whole URL, and its parser drops line ends and takes other schemes.
   if (!/^https?:\/\/[^\s?#@/\\]+(\/[^\s?#]*)?$/i.test(text) || !URL.canParse(text)) {
-    throw new TypeError("Cannot use the base URL as it must be http(s) without user, query and fragment");
+    throw new TypeError("Cannot use baseUrl as it must be http(s) without user, query and fragment");
   }
   const { origin, pathname } = new URL(text);
   return origin + completePath(pathname.replace(/\/+$/, ""));
@@ -47,7 +47,7 @@ export function mergeHeaders(own: Record<string, string>, extra: Record<string, 
       const [shown = ""] = /^[\w!#$%&'*+.^`|~-]+$/.exec(name) ?? [];
       const isAllowed = typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
       if (!isAllowed || /^(host|content-length|connection|)$/i.test(shown)) {
-        throw new TypeError(`Cannot set the header field "${shown}" as its name or value is not allowed`);
+        throw new TypeError(`Cannot use the header "${shown}" as its name or value is not allowed`);
       }
       return [name.toLowerCase(), value];
     }),

@@ -51,7 +51,7 @@ Deno.test("a name that every object has is no tool", async () => {
 Deno.test("an invalid call is answered and never run or decided on", async () => {
   const reply = { content: [{ ...use("it", '{"a":1}{"b":2}'), invalid: true as const }] };
   const [result] = await answers(reply, { tools: [tool("it", fail)], decide: fail });
-  assertEquals(result?.content, "error: invalid input: the arguments are not one JSON object");
+  assertEquals(result?.content, "error: invalid input: it is not one JSON object");
 });
 
 Deno.test("an input without its required names is answered with what is missing", async () => {

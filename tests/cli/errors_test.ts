@@ -37,7 +37,7 @@ Deno.test("pawl tells a wrong command line in one line and exits 2", async () =>
       [
         ["run", "--base-url", "http://u:p@127.0.0.1:9", "-m", "x", "hi"],
         2,
-        /^error: usage: Cannot use the base URL as it (?!.*u:p)/,
+        /^error: usage: Cannot use --base-url as it (?!.*u:p)/,
       ],
       [["run", ...url, "--api-key-env", "EMPTY", "hi"], 2, /the environment variable "EMPTY" is not set/],
       [["run", ...url, "@none"], 2, /Cannot read "none": there is no such file/],
