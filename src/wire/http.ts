@@ -117,11 +117,6 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
     body?.cancel();
   });
 
-  function fail(reason: unknown): never {
-    end(reason);
-    throw signal.reason;
-  }
-
   /** Waits for the endpoint, also for a `fetch` that does not heed its signal. */
   async function until<T>(event: Promise<T>): Promise<T> {
     clocks.begin();
@@ -138,7 +133,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
     const { code, status, retryable, retryAfterMs = 0 } = error;
     const cap = limits.maxRetryDelayMs;
     signal.throwIfAborted();
-    if (!retryable || attempt >= maxRetries || retryAfterMs > cap) fail(error);
+    if (!retryable || attempt >= maxRetries || retryAfterMs > cap) throw end(error);
     attempt++;
     delayMs = Math.max(retryAfterMs, Math.min(cap, Math.ceil(250 + Math.random() * 250 * 2 ** attempt)));
     return { attempt, delayMs, code, status };
@@ -166,20 +161,21 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
           return reply;
         }));
       } catch (error) {
-        return again(isPawlError(error) ? fail(error) : connectionFailure(error));
+        if (isPawlError(error)) throw end(error);
+        return again(connectionFailure(error));
       }
       const { status, ok } = response;
       const isKnown = /^(identity|none|gzip|br)?$/i.test(encoding);
       if (!ok) {
         // Where it leads is not told: there may be a key in it. A browser does not even tell the status.
         if (status < 400) {
-          fail(new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status }));
+          throw end(new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status }));
         }
         return again(statusFailure(response, isKnown ? await beginning(body) : "", options));
       }
       if (!isKnown) {
         const said = excerpt(encoding, redact);
-        fail(new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${said}"`));
+        throw end(new PawlError("malformed_stream", `Cannot read the reply: its content-encoding is "${said}"`));
       }
       clocks.head();
       return undefined;
@@ -203,10 +199,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       return text;
     },
 
-    failure(error) {
-      end(bodyFailure(error, encoding !== ""));
-      return signal.reason;
-    },
+    failure: (error) => end(bodyFailure(error, encoding !== "")),
   };
   return exchange;
 }

@@ -7,8 +7,8 @@
 export interface Span {
   /** Aborted at the first of these. */
   signal: AbortSignal;
-  /** Ends it; `signal.reason` is the reason unless it has ended before. */
-  end(reason: unknown): void;
+  /** Ends it with a reason, unless it has ended before. Returns the reason of its end. */
+  end(reason: unknown): unknown;
   /** To be called when it is over: lets go of timer and listener. */
   close(): void;
 }
@@ -23,8 +23,9 @@ export interface Span {
 export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity, late?: () => unknown): Span {
   const controller = new AbortController();
   const { signal } = controller;
-  function end(reason: unknown): void {
+  function end(reason: unknown): unknown {
     controller.abort(reason);
+    return signal.reason;
   }
   function follow(): void {
     end(outer!.reason);
