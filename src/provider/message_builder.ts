@@ -8,10 +8,10 @@ import type { CompletionInfo, StreamEvent } from "../model/event.ts";
 import { exceeded, type Limits } from "../model/limits.ts";
 import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import { createSplitter } from "../text/reasoning.ts";
-import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
+import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock, waits } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
-import { isDeeper } from "./tool_input.ts";
+import { InputScan, isDeeper } from "./tool_input.ts";
 import { warningsOf } from "./warnings.ts";
 
 /** What a builder must know beside what arrives. */
@@ -24,14 +24,15 @@ export interface BuilderOptions {
   splitText: boolean;
   /** What is asked. */
   sent: readonly Message[];
+  /** Is called when content has arrived. */
+  progress: () => void;
 }
 
 /** The {@linkcode MessageSink} of the provider. */
 export interface MessageBuilder extends MessageSink {
+  stopped: boolean;
   /** Hands out the events since the last call. */
   take(): StreamEvent[];
-  /** Whether content has arrived since the last call. */
-  takeProgress(): boolean;
   /**
    * Ends the reply.
    *
@@ -48,56 +49,118 @@ export interface MessageBuilder extends MessageSink {
  *
  * @param options Limits, origin and switches of the provider.
  */
-export function createMessageBuilder({ limits, origin, redact, splitText, sent }: BuilderOptions): MessageBuilder {
-  const blocks = createBlockQueue(limits);
-  const { drafts, tail, find, begin, advance } = blocks;
+export function createMessageBuilder(
+  { limits, origin, redact, splitText, sent, progress }: BuilderOptions,
+): MessageBuilder {
+  const { drafts, advance, tell, identify } = createBlockQueue(emit);
+  const byKey = new Map<unknown, Draft>();
   const splitter = splitText
     ? createSplitter({
       text: (piece) => add("text", textKey, piece, false),
       thinking: (piece) => add("thinking", textKey, piece, true),
-      endThinking() {
-        const last = tail();
-        if (last?.leaked) blocks.end(last);
-      },
-      retract,
+      endThinking,
     })
     : undefined;
   const info: Omit<CompletionInfo, "stopReason"> = {};
+  let { maxBlocks } = limits;
+  let events: StreamEvent[] = [];
+  let isStarted = false;
   /** Key of the text that the splitter is in. */
   let textKey: unknown;
   let isChosen = false;
   let word: StopReason | undefined;
+
+  function emit(event: StreamEvent): void {
+    events.push(event);
+  }
+
+  function begin(): void {
+    if (!isStarted) emit({ type: "message_start", role: "assistant" });
+    isStarted = true;
+  }
 
   /** Lets go of what the splitter holds, before anything else may begin. */
   function settle(): void {
     splitter?.flush();
   }
 
+  /** Begins a block behind all others. */
   function append(key: unknown, block: ReplyBlock): Draft {
+    const { type } = block;
+    // While the splitter tells, it holds nothing.
     settle();
-    return blocks.append(key, block);
+    // Blank text that something else follows is dropped.
+    if (waits(drafts.at(-1))) drafts.pop();
+    if (drafts.length >= maxBlocks) throw exceeded("maxBlocks", limits);
+    const before = drafts.at(-1);
+    const draft: Draft = {
+      key,
+      type,
+      block,
+      index: -1,
+      carry: "",
+      ended: false,
+      leaked: false,
+      blank: type === "text",
+      leading: !before || before.scan !== undefined,
+      id: "",
+      late: false,
+      parsed: undefined,
+      scan: type === "tool_use" ? new InputScan() : undefined,
+    };
+    begin();
+    progress();
+    drafts.push(draft);
+    byKey.set(key, draft);
+    advance();
+    return draft;
   }
 
   /** Adds to the newest block if it is the same, else begins one. */
   function add(type: "text" | "thinking", key: unknown, arrived: string, leaked: boolean, field?: string): void {
-    let draft = tail(), piece = arrived;
+    let draft = drafts.at(-1), piece = arrived;
     if (draft?.block.type !== type || draft.key !== key || draft.ended || draft.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
       const block = { type, text: "", ...(field !== undefined && { field }) };
-      draft = blocks.append(key, block as TextBlock | ThinkingBlock);
+      draft = append(key, block as TextBlock | ThinkingBlock);
       draft.leaked = leaked;
     }
-    blocks.grow(draft, piece);
+    grow(draft, piece);
   }
 
-  /** A closing tag without opener: the template ate the opener, so the open text was reasoning (rig's third rule). */
-  function retract(): void {
-    const draft = tail();
-    if (draft?.block.type !== "text" || draft.ended || draft.blank) return;
-    draft.block = { type: "thinking", text: draft.block.text };
-    draft.leaked = true;
-    blocks.end(draft);
+  /** Adds arrived content to a block: well-formed, and within the caps. */
+  function grow(draft: Draft, arrived: string): void {
+    const { scan } = draft;
+    if (scan) {
+      scan.feed(arrived);
+      if (scan.exceeds(limits.maxToolInputBytes)) throw exceeded("maxToolInputBytes", limits);
+    }
+    progress();
+    let piece = draft.carry + arrived;
+    draft.carry = "";
+    if (!piece.isWellFormed()) {
+      const whole = piece.length - (/[\ud800-\udbff]$/.test(piece) ? 1 : 0);
+      draft.carry = piece.slice(whole);
+      piece = piece.slice(0, whole).toWellFormed();
+    }
+    if (piece !== "") tell(draft, piece);
+    if (draft.index < 0 || draft !== drafts.at(-1)) advance();
+  }
+
+  function end(draft: Draft): void {
+    draft.ended = true;
+    advance();
+  }
+
+  /** A thought is over. Where the template ate its opening tag, the open text was one (rig's third rule). */
+  function endThinking(): void {
+    const draft = drafts.at(-1);
+    if (draft?.block.type === "text" && !draft.ended && !draft.blank) {
+      draft.block = { type: "thinking", text: draft.block.text };
+      draft.leaked = true;
+    }
+    if (draft?.leaked) end(draft);
   }
 
   /** People are shown these: a short, well-formed string; the first one counts. */
@@ -110,12 +173,14 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
   }
 
   const builder: MessageBuilder = {
-    take: blocks.take,
-    takeProgress: blocks.takeProgress,
-
     /** A broken connection no longer harms. */
-    get stopped() {
-      return word !== undefined;
+    stopped: false,
+
+    take() {
+      // Never the list that grows on: what is told later would come with it.
+      const told = events;
+      events = [];
+      return told;
     },
 
     begin(hasChoice = false, id, model) {
@@ -131,7 +196,7 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
         settle();
         textKey = key;
         // Reasoning that goes on behind text is a block of its own, even where the text was a tag that vanishes.
-        const last = tail();
+        const last = drafts.at(-1);
         if (last?.block.type === "thinking") last.ended = true;
       }
       if (splitter) splitter.push(delta);
@@ -148,7 +213,7 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
 
     note(key: unknown, field: "signature" | "redacted" | "details", value: unknown) {
       if (!value) return;
-      let draft = find(key);
+      let draft = byKey.get(key);
       if (draft?.block.type !== "thinking") draft = append(key, { type: "thinking", text: "" });
       const block = draft.block as ThinkingBlock;
       if (field === "details") block.details = value;
@@ -157,10 +222,10 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
     },
 
     call(key, about = {}) {
-      let draft = find(key);
+      let draft = byKey.get(key);
       if (!draft?.scan) draft = append(key, { type: "tool_use", id: "", name: "", input: "" });
       const block = draft.block as ToolUseBlock;
-      if (about.id && about.id !== draft.id) blocks.identify(block, draft.id = about.id);
+      if (about.id && about.id !== draft.id) identify(block, draft.id = about.id);
       // Templates leak their channel marks into the name (quirk O-79).
       if (about.name) block.name = about.name.split("<|", 1)[0]!.toWellFormed();
       if (about.extra !== undefined) block.extra = about.extra;
@@ -169,15 +234,15 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
 
     input(key, fragment) {
       if (fragment === "") return;
-      let draft = find(key);
+      let draft = byKey.get(key);
       if (!draft?.scan) {
         builder.call(key);
-        draft = find(key)!;
+        draft = byKey.get(key)!;
       }
-      blocks.grow(draft, fragment);
+      grow(draft, fragment);
     },
 
-    inputComplete: (key) => find(key)?.scan?.complete ?? false,
+    inputComplete: (key) => byKey.get(key)?.scan?.complete ?? false,
 
     opaque(key, value) {
       append(key, { type: "opaque", value });
@@ -185,8 +250,8 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
 
     end(key) {
       if (key === textKey) settle();
-      const draft = find(key);
-      if (draft) blocks.end(draft);
+      const draft = byKey.get(key);
+      if (draft) end(draft);
     },
 
     usage(report) {
@@ -199,6 +264,7 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
     stop(reason, raw) {
       if (word && word !== "end_turn" && reason !== "max_tokens") return;
       word = reason;
+      builder.stopped = true;
       if (raw !== undefined) info.rawStopReason = raw;
     },
 
@@ -236,13 +302,13 @@ export function createMessageBuilder({ limits, origin, redact, splitText, sent }
       const message = messageOf(drafts);
       const warnings = warningsOf(message.content, info.usage, sent);
       if (warnings.length > 0) info.warnings = warnings;
-      blocks.emit({ type: "message_complete", message, stopReason, ...info });
+      emit({ type: "message_complete", message, stopReason, ...info });
       return message;
     },
 
     partial() {
       // Letting go of held text may begin a block.
-      blocks.unbind();
+      maxBlocks = Infinity;
       settle();
       const whole = drafts.filter(({ blank, block }) => !blank && !isNameless(block));
       whole.forEach(judge);

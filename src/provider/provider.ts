@@ -207,6 +207,7 @@ export function createProvider(options: ProviderOptions): Provider {
         redact: scrub,
         splitText: thinkTags === "auto",
         sent: conversation.messages,
+        progress: connection.progress,
       });
       return { connection, builder, decoder: dialect.decoder(builder), limits };
     });

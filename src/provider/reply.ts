@@ -142,7 +142,6 @@ function createTake(
     for (const event of parser.feed(text)) {
       if (decode(event)) return builder.finish(true);
     }
-    if (builder.takeProgress()) connection.progress();
     return undefined;
   };
 }

@@ -12,6 +12,7 @@ function builder(options: { limits?: Partial<Limits>; splitText?: boolean; sent?
     redact: (text) => text.replaceAll("sk-secret-0123456789", "[redacted]"),
     splitText: options.splitText ?? false,
     sent: [{ role: "user", content: [{ type: "text", text: "x".repeat(options.sent ?? 0) }] }],
+    progress() {},
   });
 }
 

@@ -24,6 +24,7 @@ export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "
     redact: (text) => text,
     splitText: thinkTags === "auto",
     sent: [],
+    progress() {},
   });
   const reader = createEventReader(builder, writer.dialect.decoder(builder));
   const parser = new SseParser();
