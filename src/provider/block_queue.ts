@@ -5,7 +5,7 @@
  */
 import type { StreamEvent } from "../model/event.ts";
 import type { OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock } from "../model/message.ts";
-import { InputScan, normalizeInput } from "./tool_input.ts";
+import { type InputScan, normalizeInput } from "./tool_input.ts";
 
 /** A block that a reply can hold. */
 export type ReplyBlock = TextBlock | ThinkingBlock | ToolUseBlock | OpaqueBlock;

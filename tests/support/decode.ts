@@ -30,8 +30,8 @@ export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "
   const parser = new SseParser();
   const events: StreamEvent[] = [];
   for (const wire of writer.events(reply)) {
-    for (const { event, data } of parser.feed(wire)) {
-      const ended = reader.event(event, data);
+    for (const event of parser.feed(wire)) {
+      const ended = reader.event(event);
       events.push(...builder.take());
       if (ended) builder.finish(true);
     }
