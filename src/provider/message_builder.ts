@@ -5,28 +5,15 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { CompletionInfo, StreamEvent } from "../model/event.ts";
-import { exceeded, type Limits } from "../model/limits.ts";
+import { exceeded } from "../model/limits.ts";
 import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import { createSplitter } from "../text/reasoning.ts";
+import type { Exchange } from "../wire/http.ts";
 import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock, waits } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
 import { InputScan, isDeeper } from "./tool_input.ts";
 import { warningsOf } from "./warnings.ts";
-
-/** What a builder must know beside what arrives. */
-export interface BuilderOptions {
-  limits: Limits;
-  origin: Origin;
-  /** Takes keys out of whatever the endpoint wrote. */
-  redact: (text: string) => string;
-  /** Find leaked reasoning in text. */
-  splitText: boolean;
-  /** What is asked. */
-  sent: readonly Message[];
-  /** Is called when content has arrived. */
-  progress: () => void;
-}
 
 /** The {@linkcode MessageSink} of the provider. */
 export interface MessageBuilder extends MessageSink {
@@ -47,10 +34,18 @@ export interface MessageBuilder extends MessageSink {
 /**
  * Makes the builder of one reply.
  *
- * @param options Limits, origin and switches of the provider.
+ * @param exchange Has the limits, and is told when content has arrived.
+ * @param origin Written on the message.
+ * @param sent What is asked.
+ * @param redact Takes keys out of whatever the endpoint wrote.
+ * @param splitText Find leaked reasoning in text.
  */
 export function createMessageBuilder(
-  { limits, origin, redact, splitText, sent, progress }: BuilderOptions,
+  { limits, progress }: Pick<Exchange, "limits" | "progress">,
+  origin: Origin,
+  sent: readonly Message[],
+  redact: (text: string) => string,
+  splitText: boolean,
 ): MessageBuilder {
   const { drafts, advance, tell, identify } = createBlockQueue(emit);
   const byKey = new Map<unknown, Draft>();

@@ -201,15 +201,9 @@ export function createProvider(options: ProviderOptions): Provider {
   function batches(conversation: Conversation, call: StreamOptions = {}): Batches {
     return readReply(() => {
       const connection = exchange(encode(conversation, call), call);
-      const builder = createMessageBuilder({
-        limits,
-        origin: { dialect: dialect.name, model },
-        redact: scrub,
-        splitText: thinkTags === "auto",
-        sent: conversation.messages,
-        progress: connection.progress,
-      });
-      return { connection, builder, decoder: dialect.decoder(builder), limits };
+      const origin = { dialect: dialect.name, model };
+      const builder = createMessageBuilder(connection, origin, conversation.messages, scrub, thinkTags === "auto");
+      return { connection, builder, decoder: dialect.decoder(builder) };
     });
   }
 

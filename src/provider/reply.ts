@@ -4,7 +4,7 @@
  */
 import { isPawlError } from "../model/error.ts";
 import type { StreamEvent } from "../model/event.ts";
-import { exceeded, type Limits } from "../model/limits.ts";
+import { exceeded } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
 import type { Exchange } from "../wire/http.ts";
 import { SseParser } from "../wire/sse.ts";
@@ -22,7 +22,6 @@ export interface ReplyParts {
   builder: MessageBuilder;
   /** The dialect's reader, bound to the builder. */
   decoder: Decoder;
-  limits: Limits;
 }
 
 /** Batches of events, each of what arrived together and none empty; at the end the message. Pulls must not overlap. */
@@ -88,8 +87,9 @@ export function readReply(begin: () => ReplyParts): Batches {
 
 /** Makes the function that takes in what arrives, or `undefined` at the end; it gives the message once the reply is finished. */
 function createTake(
-  { connection, builder, decoder, limits }: ReplyParts,
+  { connection, builder, decoder }: ReplyParts,
 ): (text: string | undefined) => Message | undefined {
+  const { limits } = connection;
   const parser = new SseParser(limits);
   const reader = createEventReader(builder, decoder);
   let begun = false;

@@ -18,14 +18,13 @@ export interface Decoded {
 /** Reads a scripted reply that ends well. */
 export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "off" = "auto"): Decoded {
   const { name } = writer.dialect;
-  const builder = createMessageBuilder({
-    limits: { ...DEFAULT_LIMITS },
-    origin: { dialect: name, model: "m-1" },
-    redact: (text) => text,
-    splitText: thinkTags === "auto",
-    sent: [],
-    progress() {},
-  });
+  const builder = createMessageBuilder(
+    { limits: { ...DEFAULT_LIMITS }, progress() {} },
+    { dialect: name, model: "m-1" },
+    [],
+    (text) => text,
+    thinkTags === "auto",
+  );
   const reader = createEventReader(builder, writer.dialect.decoder(builder));
   const parser = new SseParser();
   const events: StreamEvent[] = [];
