@@ -23,21 +23,21 @@ export interface Draft {
   /** A trailing high surrogate, kept until its other half comes. */
   carry: string;
   /** No neighbour may be added: the wire closed it, or a closing tag did. */
-  ended: boolean;
+  ended?: true;
   /** Reasoning that was found in text. */
-  leaked: boolean;
+  leaked?: true;
   /** Text that is nothing but blank space so far. */
   blank: boolean;
   /** At the start of a message or after a call; blank text there waits, and is dropped if nothing follows. */
   readonly leading: boolean;
   /** Id as the wire gave it; the block's may be another. */
-  id: string;
+  id?: string;
   /** Of a call. */
   readonly scan: InputScan | undefined;
   /** Arguments of a call, once they are judged. */
-  parsed: unknown;
+  parsed?: unknown;
   /** Arguments came after the call had closed. */
-  late: boolean;
+  late?: boolean;
 }
 
 const ID = /^[\x21-\x7e]{1,256}$/;

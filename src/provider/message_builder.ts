@@ -51,8 +51,8 @@ export function createMessageBuilder(
   const byKey = new Map<unknown, Draft>();
   const splitter = splitText
     ? createSplitter({
-      text: (piece) => add("text", textKey, piece, false),
-      thinking: (piece) => add("thinking", textKey, piece, true),
+      text: (piece) => add("text", textKey, piece),
+      thinking: (piece) => add("thinking", textKey, piece, undefined, true),
       endThinking,
     })
     : undefined;
@@ -94,13 +94,8 @@ export function createMessageBuilder(
       block,
       index: -1,
       carry: "",
-      ended: false,
-      leaked: false,
       blank: type === "text",
       leading: !before || before.scan !== undefined,
-      id: "",
-      late: false,
-      parsed: undefined,
       scan: type === "tool_use" ? new InputScan() : undefined,
     };
     begin();
@@ -112,14 +107,14 @@ export function createMessageBuilder(
   }
 
   /** Adds to the newest block if it is the same, else begins one. */
-  function add(type: "text" | "thinking", key: unknown, arrived: string, leaked: boolean, field?: string): void {
+  function add(type: "text" | "thinking", key: unknown, arrived: string, field?: string, leaked?: true): void {
     let draft = drafts.at(-1), piece = arrived;
     if (draft?.block.type !== type || draft.key !== key || draft.ended || draft.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
       const block = { type, text: "", ...(field !== undefined && { field }) };
       draft = append(key, block as TextBlock | ThinkingBlock);
-      draft.leaked = leaked;
+      if (leaked) draft.leaked = true;
     }
     grow(draft, piece);
   }
@@ -158,9 +153,14 @@ export function createMessageBuilder(
     if (draft?.leaked) end(draft);
   }
 
+  function callUnder(key: unknown): Draft {
+    const draft = byKey.get(key);
+    return draft?.scan ? draft : append(key, { type: "tool_use", id: "", name: "", input: "" });
+  }
+
   /** People are shown these: a short, well-formed string; the first one counts. */
   function label(name: "id" | "model", value: unknown): void {
-    if (typeof value === "string" && value !== "") info[name] = value.slice(0, 256).toWellFormed();
+    if (value && typeof value === "string") info[name] ??= value.slice(0, 256).toWellFormed();
   }
 
   function messageOf(whole: readonly Draft[]): Message {
@@ -181,8 +181,8 @@ export function createMessageBuilder(
     begin(hasChoice = false, id, model) {
       begin();
       isChosen ||= hasChoice;
-      if (!info.id) label("id", id);
-      if (!info.model) label("model", model);
+      label("id", id);
+      label("model", model);
     },
 
     text(key, delta) {
@@ -195,7 +195,7 @@ export function createMessageBuilder(
         if (last?.block.type === "thinking") last.ended = true;
       }
       if (splitter) splitter.push(delta);
-      else add("text", key, delta, false);
+      else add("text", key, delta);
     },
 
     thinking(key, delta, field) {
@@ -203,7 +203,7 @@ export function createMessageBuilder(
       settle();
       textKey = undefined;
       if (splitter) splitter.native = true;
-      add("thinking", key, delta, false, field);
+      add("thinking", key, delta, field);
     },
 
     note(key: unknown, field: "signature" | "redacted" | "details", value: unknown) {
@@ -217,8 +217,7 @@ export function createMessageBuilder(
     },
 
     call(key, about = {}) {
-      let draft = byKey.get(key);
-      if (!draft?.scan) draft = append(key, { type: "tool_use", id: "", name: "", input: "" });
+      const draft = callUnder(key);
       const block = draft.block as ToolUseBlock;
       if (about.id && about.id !== draft.id) identify(block, draft.id = about.id);
       // Templates leak their channel marks into the name (quirk O-79).
@@ -228,13 +227,7 @@ export function createMessageBuilder(
     },
 
     input(key, fragment) {
-      if (fragment === "") return;
-      let draft = byKey.get(key);
-      if (!draft?.scan) {
-        builder.call(key);
-        draft = byKey.get(key)!;
-      }
-      grow(draft, fragment);
+      if (fragment !== "") grow(callUnder(key), fragment);
     },
 
     inputComplete: (key) => byKey.get(key)?.scan?.complete ?? false,
