@@ -4,9 +4,8 @@
  * @module
  */
 import type { StreamEvent } from "../model/event.ts";
-import { exceeded, type Limits } from "../model/limits.ts";
 import type { OpaqueBlock, TextBlock, ThinkingBlock, ToolUseBlock } from "../model/message.ts";
-import { InputScan, normalizeInput } from "./tool_input.ts";
+import { type InputScan, normalizeInput } from "./tool_input.ts";
 
 /** A block that a reply can hold. */
 export type ReplyBlock = TextBlock | ThinkingBlock | ToolUseBlock | OpaqueBlock;
@@ -24,139 +23,56 @@ export interface Draft {
   /** A trailing high surrogate, kept until its other half comes. */
   carry: string;
   /** No neighbour may be added: the wire closed it, or a closing tag did. */
-  ended: boolean;
-  closed: boolean;
+  ended?: true;
   /** Reasoning that was found in text. */
-  leaked: boolean;
+  leaked?: true;
   /** Text that is nothing but blank space so far. */
   blank: boolean;
   /** At the start of a message or after a call; blank text there waits, and is dropped if nothing follows. */
   readonly leading: boolean;
   /** Id as the wire gave it; the block's may be another. */
-  id: string;
+  id?: string;
   /** Of a call. */
   readonly scan: InputScan | undefined;
   /** Arguments of a call, once they are judged. */
-  parsed: unknown;
+  parsed?: unknown;
   /** Arguments came after the call had closed. */
-  late: boolean;
+  late?: boolean;
 }
 
 const ID = /^[\x21-\x7e]{1,256}$/;
 
 /** Drafts in order: closed ones, the open one, and those that wait behind it. */
 export interface BlockQueue {
-  /** All drafts, oldest first. */
+  /** All drafts, oldest first; who adds one behind them calls `advance`. */
   readonly drafts: Draft[];
-  /** The newest draft: the only one that its neighbours may join. */
-  tail(): Draft | undefined;
-  /** The newest draft under a key. */
-  find(key: unknown): Draft | undefined;
-  /** The message starts, unless it has. */
-  begin(): void;
-  /** Begins a block behind all others. */
-  append(key: unknown, block: ReplyBlock): Draft;
-  /** Adds arrived content to a draft: well-formed, and within the caps. */
-  grow(draft: Draft, arrived: string): void;
-  /** Closes a draft as soon as those before it are closed. */
-  end(draft: Draft): void;
-  /** Gives a call the id that arrived, or another one where it is unusable or taken. */
-  identify(block: ToolUseBlock, id: string): void;
   /**
    * Opens and closes what can be.
    *
    * @param final The message ends: everything opens and closes, or is dropped.
    */
   advance(final?: boolean): void;
-  /** After a failure, gathering what has arrived must not fail again. */
-  unbind(): void;
-  /** Adds an event that is about no block. */
-  emit(event: StreamEvent): void;
-  /** Hands out the events since the last call. */
-  take(): StreamEvent[];
+  /** Adds well-formed content to a draft. */
+  tell(draft: Draft, piece: string): void;
+  /** Gives a call the id that arrived, or another one where it is unusable or taken. */
+  identify(block: ToolUseBlock, id: string): void;
 }
 
 /**
  * Makes an empty queue.
  *
- * @param limits Bounds on number, size and nesting.
- * @param progress Called when content arrives.
+ * @param emit Takes the events of the blocks.
  */
-export function createBlockQueue(limits: Limits, progress: () => void): BlockQueue {
-  const byKey = new Map<unknown, Draft>();
+export function createBlockQueue(emit: (event: StreamEvent) => void): BlockQueue {
   const ids = new Set<string>();
   const drafts: Draft[] = [];
-  let { maxBlocks } = limits;
   /** The first draft that is not closed: all before it are open in the message, so this is also its index. */
   let at = 0;
-  let started = false;
-  let events: StreamEvent[] = [];
-
-  function tail(): Draft | undefined {
-    return drafts[drafts.length - 1];
-  }
-
-  function begin(): void {
-    if (!started) events.push({ type: "message_start", role: "assistant" });
-    started = true;
-  }
-
-  function append(key: unknown, block: ReplyBlock): Draft {
-    const last = tail();
-    // Blank text that something else follows is dropped.
-    if (waits(last)) {
-      drafts.pop();
-      byKey.delete(last.key);
-    }
-    if (drafts.length >= maxBlocks) throw exceeded("maxBlocks", limits);
-    const { type } = block;
-    const before = tail();
-    const draft: Draft = {
-      key,
-      type,
-      block,
-      index: -1,
-      carry: "",
-      ended: false,
-      closed: false,
-      leaked: false,
-      blank: type === "text",
-      leading: !before || before.scan !== undefined,
-      id: "",
-      late: false,
-      parsed: undefined,
-      scan: type === "tool_use" ? new InputScan() : undefined,
-    };
-    begin();
-    progress();
-    drafts.push(draft);
-    byKey.set(key, draft);
-    advance();
-    return draft;
-  }
-
-  function grow(draft: Draft, arrived: string): void {
-    const { scan } = draft;
-    if (scan) {
-      scan.feed(arrived);
-      if (scan.exceeds(limits.maxToolInputBytes)) throw exceeded("maxToolInputBytes", limits);
-    }
-    progress();
-    let piece = draft.carry + arrived;
-    draft.carry = "";
-    if (!piece.isWellFormed()) {
-      const whole = piece.length - (/[\ud800-\udbff]$/.test(piece) ? 1 : 0);
-      draft.carry = piece.slice(whole);
-      piece = piece.slice(0, whole).toWellFormed();
-    }
-    if (piece !== "") tell(draft, piece);
-    if (draft.index < 0 || draft !== tail()) advance();
-  }
 
   function advance(final = false): void {
     for (let draft; (draft = drafts[at]);) {
       const { scan } = draft;
-      const followed = at + (waits(tail()) ? 2 : 1) < drafts.length;
+      const followed = at + (waits(drafts.at(-1)) ? 2 : 1) < drafts.length;
       const over = final || draft.ended || (followed && (!scan || scan.complete));
       // The other half of a surrogate pair never came.
       if (over && draft.carry !== "") {
@@ -171,9 +87,8 @@ export function createBlockQueue(limits: Limits, progress: () => void): BlockQue
       }
       if (!over) return;
       judge(draft);
-      draft.closed = true;
       at++;
-      events.push({ type: "block_complete", index: draft.index, block: draft.block });
+      emit({ type: "block_complete", index: draft.index, block: draft.block });
     }
   }
 
@@ -182,8 +97,8 @@ export function createBlockQueue(limits: Limits, progress: () => void): BlockQue
     if (scan) (block as ToolUseBlock).input += piece;
     else (block as TextBlock).text += piece;
     if (draft.blank && piece.trim() !== "") draft.blank = false;
-    if (draft.closed) draft.late = true;
-    else if (index >= 0) events.push({ type: "content_delta", index, delta: piece });
+    if (index === at) emit({ type: "content_delta", index, delta: piece });
+    else draft.late = index >= 0;
   }
 
   /** Opens a draft if it can be; then everything that waited comes as one delta. */
@@ -206,8 +121,8 @@ export function createBlockQueue(limits: Limits, progress: () => void): BlockQue
         if (delta === "" || waits(draft)) return false;
     }
     const index = draft.index = at;
-    events.push({ type: "block_start", index, blockType: type, ...start });
-    if (delta !== "") events.push({ type: "content_delta", index, delta });
+    emit({ type: "block_start", index, blockType: type, ...start });
+    if (delta !== "") emit({ type: "content_delta", index, delta });
     return true;
   }
 
@@ -217,32 +132,7 @@ export function createBlockQueue(limits: Limits, progress: () => void): BlockQue
     block.id = id;
   }
 
-  return {
-    drafts,
-    tail,
-    find: (key) => byKey.get(key),
-    begin,
-    append,
-    grow,
-    end(draft) {
-      draft.ended = true;
-      advance();
-    },
-    identify,
-    advance,
-    unbind() {
-      maxBlocks = Infinity;
-    },
-    emit(event) {
-      events.push(event);
-    },
-    take() {
-      // Never the list that grows on: what is told later would come with it.
-      const told = events;
-      events = [];
-      return told;
-    },
-  };
+  return { drafts, advance, tell, identify };
 }
 
 /** Brings a block to the form that a message holds. */
@@ -263,6 +153,6 @@ export function isNameless(block: ReplyBlock): boolean {
 }
 
 /** Blank text that is not told before something follows it. */
-function waits(draft: Draft | undefined): draft is Draft {
+export function waits(draft: Draft | undefined): draft is Draft {
   return draft !== undefined && draft.blank && draft.leading;
 }

@@ -5,31 +5,31 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { CompletionInfo, StreamEvent } from "../model/event.ts";
-import { exceeded, type Limits } from "../model/limits.ts";
+import { exceeded } from "../model/limits.ts";
 import type { Message, Origin, StopReason, TextBlock, ThinkingBlock, ToolUseBlock, Usage } from "../model/message.ts";
 import { createSplitter } from "../text/reasoning.ts";
-import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock } from "./block_queue.ts";
+import type { Exchange } from "../wire/http.ts";
+import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock, waits } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
-import { isDeeper } from "./tool_input.ts";
+import { InputScan, isDeeper } from "./tool_input.ts";
 import { warningsOf } from "./warnings.ts";
 
 /** What a builder must know beside what arrives. */
 export interface BuilderOptions {
-  limits: Limits;
+  /** Written on the message. */
   origin: Origin;
+  /** What is asked. */
+  sent: readonly Message[];
   /** Takes keys out of whatever the endpoint wrote. */
   redact: (text: string) => string;
   /** Find leaked reasoning in text. */
   splitText: boolean;
-  /** What is asked. */
-  sent: readonly Message[];
-  /** Called when content arrives. */
-  progress: () => void;
 }
 
 /** The {@linkcode MessageSink} of the provider. */
 export interface MessageBuilder extends MessageSink {
+  stopped: boolean;
   /** Hands out the events since the last call. */
   take(): StreamEvent[];
   /**
@@ -46,65 +46,127 @@ export interface MessageBuilder extends MessageSink {
 /**
  * Makes the builder of one reply.
  *
- * @param options Limits, origin and switches of the provider.
+ * @param exchange Has the limits, and is told when content has arrived.
+ * @param options Origin and switches of the provider.
  */
 export function createMessageBuilder(
-  { limits, origin, redact, splitText, sent, progress }: BuilderOptions,
+  { limits, progress }: Pick<Exchange, "limits" | "progress">,
+  { origin, sent, redact, splitText }: BuilderOptions,
 ): MessageBuilder {
-  const blocks = createBlockQueue(limits, progress);
-  const { drafts, tail, find, begin, advance } = blocks;
+  const { drafts, advance, tell, identify } = createBlockQueue(emit);
+  const byKey = new Map<unknown, Draft>();
   const splitter = splitText
     ? createSplitter({
-      text: (piece) => add("text", textKey, piece, false),
-      thinking: (piece) => add("thinking", textKey, piece, true),
-      endThinking() {
-        const last = tail();
-        if (last?.leaked) blocks.end(last);
-      },
-      retract,
+      text: (piece) => add("text", textKey, piece),
+      thinking: (piece) => add("thinking", textKey, piece, undefined, true),
+      endThinking,
     })
     : undefined;
   const info: Omit<CompletionInfo, "stopReason"> = {};
+  let { maxBlocks } = limits;
+  let events: StreamEvent[] = [];
+  let isStarted = false;
   /** Key of the text that the splitter is in. */
   let textKey: unknown;
   let isChosen = false;
   let word: StopReason | undefined;
+
+  function emit(event: StreamEvent): void {
+    events.push(event);
+  }
+
+  function begin(): void {
+    if (!isStarted) emit({ type: "message_start", role: "assistant" });
+    isStarted = true;
+  }
 
   /** Lets go of what the splitter holds, before anything else may begin. */
   function settle(): void {
     splitter?.flush();
   }
 
+  /** Begins a block behind all others. */
   function append(key: unknown, block: ReplyBlock): Draft {
+    const { type } = block;
+    // While the splitter tells, it holds nothing.
     settle();
-    return blocks.append(key, block);
+    // Blank text that something else follows is dropped.
+    if (waits(drafts.at(-1))) drafts.pop();
+    if (drafts.length >= maxBlocks) throw exceeded("maxBlocks", limits);
+    const before = drafts.at(-1);
+    const draft: Draft = {
+      key,
+      type,
+      block,
+      index: -1,
+      carry: "",
+      blank: type === "text",
+      leading: !before || before.scan !== undefined,
+      scan: type === "tool_use" ? new InputScan() : undefined,
+    };
+    begin();
+    progress();
+    drafts.push(draft);
+    byKey.set(key, draft);
+    advance();
+    return draft;
   }
 
   /** Adds to the newest block if it is the same, else begins one. */
-  function add(type: "text" | "thinking", key: unknown, arrived: string, leaked: boolean, field?: string): void {
-    let draft = tail(), piece = arrived;
+  function add(type: "text" | "thinking", key: unknown, arrived: string, field?: string, leaked?: true): void {
+    let draft = drafts.at(-1), piece = arrived;
     if (draft?.block.type !== type || draft.key !== key || draft.ended || draft.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
       const block = { type, text: "", ...(field !== undefined && { field }) };
-      draft = blocks.append(key, block as TextBlock | ThinkingBlock);
-      draft.leaked = leaked;
+      draft = append(key, block as TextBlock | ThinkingBlock);
+      if (leaked) draft.leaked = true;
     }
-    blocks.grow(draft, piece);
+    grow(draft, piece);
   }
 
-  /** A closing tag without opener: the template ate the opener, so the open text was reasoning (rig's third rule). */
-  function retract(): void {
-    const draft = tail();
-    if (draft?.block.type !== "text" || draft.ended || draft.blank) return;
-    draft.block = { type: "thinking", text: draft.block.text };
-    draft.leaked = true;
-    blocks.end(draft);
+  /** Adds arrived content to a block: well-formed, and within the caps. */
+  function grow(draft: Draft, arrived: string): void {
+    const { scan } = draft;
+    if (scan) {
+      scan.feed(arrived);
+      if (scan.exceeds(limits.maxToolInputBytes)) throw exceeded("maxToolInputBytes", limits);
+    }
+    progress();
+    let piece = draft.carry + arrived;
+    draft.carry = "";
+    if (!piece.isWellFormed()) {
+      const whole = piece.length - (/[\ud800-\udbff]$/.test(piece) ? 1 : 0);
+      draft.carry = piece.slice(whole);
+      piece = piece.slice(0, whole).toWellFormed();
+    }
+    if (piece !== "") tell(draft, piece);
+    if (draft.index < 0 || draft !== drafts.at(-1)) advance();
+  }
+
+  function end(draft: Draft): void {
+    draft.ended = true;
+    advance();
+  }
+
+  /** A thought is over. Where the template ate its opening tag, the open text was one (rig's third rule). */
+  function endThinking(): void {
+    const draft = drafts.at(-1);
+    if (draft?.block.type === "text" && !draft.ended && !draft.blank) {
+      draft.block = { type: "thinking", text: draft.block.text };
+      draft.leaked = true;
+    }
+    if (draft?.leaked) end(draft);
+  }
+
+  function callUnder(key: unknown): Draft {
+    const draft = byKey.get(key);
+    return draft?.scan ? draft : append(key, { type: "tool_use", id: "", name: "", input: "" });
   }
 
   /** People are shown these: a short, well-formed string; the first one counts. */
   function label(name: "id" | "model", value: unknown): void {
-    if (typeof value === "string" && value !== "") info[name] = value.slice(0, 256).toWellFormed();
+    if (value && typeof value === "string") info[name] ??= value.slice(0, 256).toWellFormed();
   }
 
   function messageOf(whole: readonly Draft[]): Message {
@@ -112,18 +174,21 @@ export function createMessageBuilder(
   }
 
   const builder: MessageBuilder = {
-    take: blocks.take,
-
     /** A broken connection no longer harms. */
-    get stopped() {
-      return word !== undefined;
+    stopped: false,
+
+    take() {
+      // Never the list that grows on: what is told later would come with it.
+      const told = events;
+      events = [];
+      return told;
     },
 
     begin(hasChoice = false, id, model) {
       begin();
       isChosen ||= hasChoice;
-      if (!info.id) label("id", id);
-      if (!info.model) label("model", model);
+      label("id", id);
+      label("model", model);
     },
 
     text(key, delta) {
@@ -132,11 +197,11 @@ export function createMessageBuilder(
         settle();
         textKey = key;
         // Reasoning that goes on behind text is a block of its own, even where the text was a tag that vanishes.
-        const last = tail();
+        const last = drafts.at(-1);
         if (last?.block.type === "thinking") last.ended = true;
       }
       if (splitter) splitter.push(delta);
-      else add("text", key, delta, false);
+      else add("text", key, delta);
     },
 
     thinking(key, delta, field) {
@@ -144,12 +209,12 @@ export function createMessageBuilder(
       settle();
       textKey = undefined;
       if (splitter) splitter.native = true;
-      add("thinking", key, delta, false, field);
+      add("thinking", key, delta, field);
     },
 
     note(key: unknown, field: "signature" | "redacted" | "details", value: unknown) {
       if (!value) return;
-      let draft = find(key);
+      let draft = byKey.get(key);
       if (draft?.block.type !== "thinking") draft = append(key, { type: "thinking", text: "" });
       const block = draft.block as ThinkingBlock;
       if (field === "details") block.details = value;
@@ -158,10 +223,9 @@ export function createMessageBuilder(
     },
 
     call(key, about = {}) {
-      let draft = find(key);
-      if (!draft?.scan) draft = append(key, { type: "tool_use", id: "", name: "", input: "" });
+      const draft = callUnder(key);
       const block = draft.block as ToolUseBlock;
-      if (about.id && about.id !== draft.id) blocks.identify(block, draft.id = about.id);
+      if (about.id && about.id !== draft.id) identify(block, draft.id = about.id);
       // Templates leak their channel marks into the name (quirk O-79).
       if (about.name) block.name = about.name.split("<|", 1)[0]!.toWellFormed();
       if (about.extra !== undefined) block.extra = about.extra;
@@ -169,16 +233,10 @@ export function createMessageBuilder(
     },
 
     input(key, fragment) {
-      if (fragment === "") return;
-      let draft = find(key);
-      if (!draft?.scan) {
-        builder.call(key);
-        draft = find(key)!;
-      }
-      blocks.grow(draft, fragment);
+      if (fragment !== "") grow(callUnder(key), fragment);
     },
 
-    inputComplete: (key) => find(key)?.scan?.complete ?? false,
+    inputComplete: (key) => byKey.get(key)?.scan?.complete ?? false,
 
     opaque(key, value) {
       append(key, { type: "opaque", value });
@@ -186,8 +244,8 @@ export function createMessageBuilder(
 
     end(key) {
       if (key === textKey) settle();
-      const draft = find(key);
-      if (draft) blocks.end(draft);
+      const draft = byKey.get(key);
+      if (draft) end(draft);
     },
 
     usage(report) {
@@ -200,6 +258,7 @@ export function createMessageBuilder(
     stop(reason, raw) {
       if (word && word !== "end_turn" && reason !== "max_tokens") return;
       word = reason;
+      builder.stopped = true;
       if (raw !== undefined) info.rawStopReason = raw;
     },
 
@@ -237,13 +296,13 @@ export function createMessageBuilder(
       const message = messageOf(drafts);
       const warnings = warningsOf(message.content, info.usage, sent);
       if (warnings.length > 0) info.warnings = warnings;
-      blocks.emit({ type: "message_complete", message, stopReason, ...info });
+      emit({ type: "message_complete", message, stopReason, ...info });
       return message;
     },
 
     partial() {
       // Letting go of held text may begin a block.
-      blocks.unbind();
+      maxBlocks = Infinity;
       settle();
       const whole = drafts.filter(({ blank, block }) => !blank && !isNameless(block));
       whole.forEach(judge);

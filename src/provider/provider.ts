@@ -201,13 +201,11 @@ export function createProvider(options: ProviderOptions): Provider {
   function batches(conversation: Conversation, call: StreamOptions = {}): Batches<Message> {
     return readReply(() => {
       const connection = exchange(encode(conversation, call), call);
-      const builder = createMessageBuilder({
-        limits,
+      const builder = createMessageBuilder(connection, {
         origin: { dialect: dialect.name, model },
         redact: scrub,
         splitText: thinkTags === "auto",
         sent: conversation.messages,
-        progress: connection.progress,
       });
       return { connection, builder, take: createTake(connection, builder, dialect.decoder(builder)) };
     });

@@ -4,6 +4,7 @@
  * @module
  */
 import type { StopReason } from "../model/message.ts";
+import type { SseEvent } from "../wire/sse.ts";
 import type { Decoder, MessageSink } from "./dialect.ts";
 import { violation } from "./failure.ts";
 import { isObject, parse } from "./tool_input.ts";
@@ -19,13 +20,11 @@ export interface EventReader {
   /** The last event was no JSON: the reply is truncated if nothing follows, and malformed if anything does (quirks S-09, O-89). */
   garbled: boolean;
   /**
-   * Reads one server-sent event.
+   * Reads one server-sent event; a gateway may have wrapped comments into it (quirk S-07).
    *
-   * @param name Event name, `message` if the wire gave none, `error` for error events and fields.
-   * @param data Blank only of an error; a gateway may have wrapped comments into it (quirk S-07).
    * @returns `true` at the protocol's own end: reading stops there.
    */
-  event(name: string, data: string): boolean;
+  event(event: SseEvent): boolean;
   /**
    * Reads JSON, perhaps in an envelope.
    *
@@ -43,9 +42,11 @@ export interface EventReader {
 export function createEventReader(sink: MessageSink, decoder: Decoder): EventReader {
   const reader: EventReader = {
     garbled: false,
-    event(name, data) {
+    event({ event, data }) {
+      // A blank keep-alive is no event (quirk S-08).
+      if (data.trim() === "" && event !== "error") return false;
       if (reader.garbled) violation("an event is no JSON");
-      if (name === "error") sink.fail(data);
+      if (event === "error") sink.fail(data);
       // The mark is no JSON, and an error that is thrown and caught costs as much as ten events.
       const value = data === DONE ? undefined : parse(data);
       if (value !== undefined) return take(value);

@@ -7,14 +7,12 @@ import type { StreamEvent } from "../model/event.ts";
 import { exceeded } from "../model/limits.ts";
 import type { Message } from "../model/message.ts";
 import type { Exchange } from "../wire/http.ts";
-import { type SseEvent, SseParser } from "../wire/sse.ts";
+import { SseParser } from "../wire/sse.ts";
 import type { Decoder } from "./dialect.ts";
 import { truncated, violation } from "./failure.ts";
 import type { MessageBuilder } from "./message_builder.ts";
 import { createEventReader } from "./read.ts";
 import { parse } from "./tool_input.ts";
-
-const OPENING_BRACE = 123;
 
 /** What a reply is read with. */
 export interface ReplyParts<T> {
@@ -102,12 +100,6 @@ export function createTake(
   /** What has come of a reply in one JSON document. */
   let document: string | undefined;
 
-  function decode({ event, data }: SseEvent): boolean {
-    // A blank keep-alive is no event (quirk S-08).
-    const isEvent = data.charCodeAt(0) === OPENING_BRACE || event === "error" || data.trim() !== "";
-    return isEvent && reader.event(event, data);
-  }
-
   /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
   function readDocument(text: string): Message {
     const mark = text.lastIndexOf("\ndata:");
@@ -124,7 +116,7 @@ export function createTake(
   return function take(text) {
     if (text === undefined) {
       if (document !== undefined) return readDocument(document);
-      const isEnd = parser.flush().some(decode);
+      const isEnd = parser.flush().some(reader.event);
       if (reader.garbled && !builder.stopped) throw truncated("its last event is cut");
       return builder.finish(isEnd);
     }
@@ -140,7 +132,7 @@ export function createTake(
       return undefined;
     }
     for (const event of parser.feed(text)) {
-      if (decode(event)) return builder.finish(true);
+      if (reader.event(event)) return builder.finish(true);
     }
     return undefined;
   };

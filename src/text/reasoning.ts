@@ -46,10 +46,8 @@ export interface SplitSink {
   text(piece: string): void;
   /** More of a thought; never blank at its start. */
   thinking(piece: string): void;
-  /** The thought told so far is over. */
+  /** The thought told so far is over; if there is none, a closing tag came without opener: the open text, if it is more than blank, was one. */
   endThinking(): void;
-  /** A closing tag without opener: the open text, if it is more than blank, was a thought that is over now. */
-  retract(): boolean | void;
 }
 
 /**
@@ -117,9 +115,7 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
           return;
         }
       }
-      if (closer) {
-        if (last) sink.endThinking();
-      } else if (isCloser) sink.retract();
+      if (closer ? last : isCloser) sink.endThinking();
       closer = isCloser ? "" : said.replace("<", "</");
       // Behind a tag the line counts as new.
       last = shown = "";

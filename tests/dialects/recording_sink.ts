@@ -90,12 +90,12 @@ function listen(dialect: Dialect, tell: (reader: EventReader) => string | undefi
 export function hear(dialect: Dialect, events: readonly Told[]): string[] {
   return listen(dialect, (reader) => {
     const ends = events.some((told) => {
-      const [name, data] = typeof told === "string"
+      const [event, data] = typeof told === "string"
         ? ["message", told]
         : Array.isArray(told)
         ? told as [string, string]
         : ["message", JSON.stringify(told)];
-      return reader.event(name, data);
+      return reader.event({ event, data });
     });
     return ends ? "done" : reader.garbled ? "garbled" : undefined;
   });

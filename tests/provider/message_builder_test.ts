@@ -6,13 +6,11 @@ import type { ContentBlock, StopReason } from "../../src/model/message.ts";
 import { createMessageBuilder, type MessageBuilder } from "../../src/provider/message_builder.ts";
 
 function builder(options: { limits?: Partial<Limits>; splitText?: boolean; sent?: number } = {}): MessageBuilder {
-  return createMessageBuilder({
-    limits: resolveLimits(options.limits),
+  return createMessageBuilder({ limits: resolveLimits(options.limits), progress() {} }, {
     origin: { dialect: "toy", model: "m" },
     redact: (text) => text.replaceAll("sk-secret-0123456789", "[redacted]"),
     splitText: options.splitText ?? false,
     sent: [{ role: "user", content: [{ type: "text", text: "x".repeat(options.sent ?? 0) }] }],
-    progress() {},
   });
 }
 

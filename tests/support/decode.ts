@@ -18,20 +18,18 @@ export interface Decoded {
 /** Reads a scripted reply that ends well. */
 export function decode(writer: Writer, reply: ReplyScript, thinkTags: "auto" | "off" = "auto"): Decoded {
   const { name } = writer.dialect;
-  const builder = createMessageBuilder({
-    limits: { ...DEFAULT_LIMITS },
+  const builder = createMessageBuilder({ limits: { ...DEFAULT_LIMITS }, progress() {} }, {
     origin: { dialect: name, model: "m-1" },
     redact: (text) => text,
     splitText: thinkTags === "auto",
     sent: [],
-    progress() {},
   });
   const reader = createEventReader(builder, writer.dialect.decoder(builder));
   const parser = new SseParser();
   const events: StreamEvent[] = [];
   for (const wire of writer.events(reply)) {
-    for (const { event, data } of parser.feed(wire)) {
-      const ended = reader.event(event, data);
+    for (const event of parser.feed(wire)) {
+      const ended = reader.event(event);
       events.push(...builder.take());
       if (ended) builder.finish(true);
     }
