@@ -207,7 +207,7 @@ export function createProvider(options: ProviderOptions): Provider {
         splitText: thinkTags === "auto",
         sent: conversation.messages,
       });
-      return { connection, builder, take: createTake(connection, builder, dialect.decoder(builder)) };
+      return { connection, builder, ...createTake(connection, builder, dialect.decoder(builder)) };
     });
   }
 

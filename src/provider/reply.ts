@@ -12,7 +12,7 @@ import type { Decoder } from "./dialect.ts";
 import { truncated, violation } from "./failure.ts";
 import type { MessageBuilder } from "./message_builder.ts";
 import { createEventReader } from "./read.ts";
-import { parse } from "./tool_input.ts";
+import { InputScan, parse } from "./tool_input.ts";
 
 /** What a reply is read with. */
 export interface ReplyParts<T> {
@@ -20,6 +20,8 @@ export interface ReplyParts<T> {
   connection: Exchange;
   /** Takes in what arrives, or `undefined` at the end; gives the result once the reply is finished. */
   take: (text: string | undefined) => T | undefined;
+  /** Whether all has come, so that a connection that breaks harms no longer. */
+  isWhole?: () => boolean;
   /** Tells it as events. */
   builder?: MessageBuilder;
 }
@@ -46,7 +48,7 @@ export function readReply<T>(begin: () => ReplyParts<T>): Batches<T> {
       if (isOver) return batches.return!();
       let value: StreamEvent[] = [];
       try {
-        const { connection, take, builder } = parts ??= begin();
+        const { connection, take, isWhole, builder } = parts ??= begin();
         if (!isSent) {
           const notice = await connection.send();
           if (notice) return { value: [{ type: "retry", ...notice }], done: false };
@@ -59,7 +61,7 @@ export function readReply<T>(begin: () => ReplyParts<T>): Batches<T> {
           } catch (error) {
             const reason = connection.failure(error);
             // A connection that breaks once the reply is complete has ended it (quirks O-31, A-28).
-            if (!builder?.stopped || !(isPawlError(reason, "truncated") || isPawlError(reason, "timeout"))) {
+            if (!isWhole?.() || !(isPawlError(reason, "truncated") || isPawlError(reason, "timeout"))) {
               throw reason;
             }
           }
@@ -87,12 +89,12 @@ export function readReply<T>(begin: () => ReplyParts<T>): Batches<T> {
   return batches;
 }
 
-/** Makes the function that takes in what arrives, or `undefined` at the end; it gives the message once the reply is finished. */
+/** Makes the functions that take in what arrives of a message. */
 export function createTake(
   connection: Exchange,
   builder: MessageBuilder,
   decoder: Decoder,
-): ReplyParts<Message>["take"] {
+): Pick<ReplyParts<Message>, "take" | "isWhole"> {
   const { limits } = connection;
   const parser = new SseParser(limits);
   const reader = createEventReader(builder, decoder);
@@ -100,12 +102,20 @@ export function createTake(
   /** What has come of a reply in one JSON document. */
   let document: string | undefined;
 
-  /** A reply in one JSON document, perhaps with an end mark behind it (quirk S-18). */
+  /** The JSON of a reply in one document, perhaps with an end mark behind it (quirk S-18); `undefined` if it is none. */
+  function parseDocument(text: string): unknown {
+    return parse(text) ?? parse(firstOf(text, /[\r\n]data:/));
+  }
+
   function readDocument(text: string): Message {
-    const mark = text.lastIndexOf("\ndata:");
-    const value = parse(text) ?? parse(text.slice(0, Math.max(mark, 0)));
-    const isEnd = value === undefined ? undefined : reader.take(value);
-    return isEnd === undefined ? rejectBody() : builder.finish(isEnd);
+    const value = parseDocument(text), scan = new InputScan();
+    if (value === undefined) {
+      scan.feed(text);
+      // Where its first line is one by itself it is none that is cut, but lines of another protocol.
+      if (scan.open && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its document is cut");
+      rejectBody();
+    }
+    return builder.finish(reader.take(value) ?? rejectBody());
   }
 
   function rejectBody(): never {
@@ -113,7 +123,7 @@ export function createTake(
     return violation(`it is no event stream${type && ` but "${type}"`}, look at the path of the base URL`);
   }
 
-  return function take(text) {
+  function take(text: string | undefined): Message | undefined {
     if (text === undefined) {
       if (document !== undefined) return readDocument(document);
       const isEnd = parser.flush().some(reader.event);
@@ -135,5 +145,15 @@ export function createTake(
       if (reader.event(event)) return builder.finish(true);
     }
     return undefined;
+  }
+
+  return {
+    take,
+    isWhole: () => builder.stopped || document !== undefined && parseDocument(document) !== undefined,
   };
+}
+
+/** What stands before a separator. */
+function firstOf(text: string, separator: RegExp): string {
+  return text.split(separator, 1)[0]!;
 }
