@@ -3,6 +3,7 @@
  * @module
  */
 import { ownAnthropic } from "../tests/conformance/own_anthropic.ts";
+import { ownFound } from "../tests/conformance/own_found.ts";
 import { ownMore } from "../tests/conformance/own_more.ts";
 import { ownOpenAi } from "../tests/conformance/own_openai.ts";
 import { ownOpenAiCalls } from "../tests/conformance/own_openai_calls.ts";
@@ -97,7 +98,7 @@ function fail(why: string): never {
 }
 
 function casesOf({ set, only }: Settings): WireCase[] {
-  const own = [...ownOpenAi, ...ownOpenAiCalls, ...ownAnthropic, ...ownMore];
+  const own = [...ownOpenAi, ...ownOpenAiCalls, ...ownAnthropic, ...ownMore, ...ownFound];
   const all = set === "wire" ? readCases() : set === "own" ? own : set === "all" ? [...readCases(), ...own] : undefined;
   return (all ?? fail(`--cases is wire, own or all: current value is "${set}"`))
     .filter(({ id, quirk }) => id.includes(only) || quirk.includes(only));

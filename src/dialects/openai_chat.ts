@@ -200,7 +200,8 @@ function decoder(sink: MessageSink): Decoder {
       for (const piece of listOf(content)) {
         // A list holds strings, or parts that name their kind (quirk O-12).
         const { type, text, thinking } = isObject(piece) ? piece : { type: "text", text: piece };
-        if (type === "text") say("text", contentOf(text));
+        if (/^((output_)?text)?$/.test(textOf(type))) say("text", contentOf(text));
+        else if (type === "refusal") readText({ refusal: objectOf(piece).refusal });
         else if (type === "thinking") {
           for (const part of [thinking].flat()) say("thinking", textOf(isObject(part) ? part.text : part));
         }
@@ -266,8 +267,9 @@ function decoder(sink: MessageSink): Decoder {
     const counts: Record<keyof Usage, unknown> = {
       inputTokens: usage.prompt_tokens,
       outputTokens: usage.completion_tokens,
-      cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens,
-      reasoningTokens: usage.completion_tokens_details?.reasoning_tokens,
+      cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ??
+        usage.cached_tokens,
+      reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? usage.reasoning_tokens,
     };
     sink.usage(counts as Usage);
   }

@@ -43,8 +43,8 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
   const reader: EventReader = {
     garbled: false,
     event({ event, data }) {
-      // A blank keep-alive is no event (quirk S-08).
-      if (data.trim() === "" && event !== "error") return false;
+      // A blank keep-alive is no event, nor is a ping, whatever it holds (quirk S-08).
+      if (data.trim() === "" && event !== "error" || event === "ping") return false;
       if (reader.garbled) violation("an event is no JSON");
       if (event === "error") sink.fail(data);
       // The mark is no JSON, and an error that is thrown and caught costs as much as ten events.
@@ -184,11 +184,11 @@ export function readStop(sink: MessageSink, value: unknown, plain: StopReason = 
 
 /** Words of all dialects, for gateways mix them (quirks O-36, O-37, A-25). */
 const MEANINGS: Partial<Record<StopReason | "failure", RegExp>> = {
-  failure: /abort|error|insufficient/i,
+  failure: /abort|error|insufficient|fail|cancel|overload|malformed|incomplete|time/i,
   end_turn: /^(stop|end|eos)(_turn|_token)?$/i,
-  max_tokens: /length|tokens|window/i,
+  max_tokens: /length|tokens|token_limit|window/i,
   tool_use: /^(tool|function)_/i,
-  refusal: /filter|sensitive|safety|refusal/i,
+  refusal: /filter|sensitive|safety|refusal|guardrail|recitation|block|prohibit/i,
   stop_sequence: /^stop_/i,
   pause_turn: /^pause/i,
 };

@@ -6,7 +6,8 @@ import type { Warning } from "../model/event.ts";
 import type { ContentBlock, Message, Usage } from "../model/message.ts";
 
 /** Tool-call syntax of the usual chat templates; in text it means that the server did not parse it (quirks O-82, O-83). */
-const CALL_SYNTAX = /<(\|?tool_call|function=|invoke name=|\|channel\||｜)|\[TOOL_CALLS]/;
+const CALL_SYNTAX =
+  /<(\|?(\w+_)?tool_?call|function=|invoke name=|arg_key>|\|(channel|python_tag|start_action)\||｜)|\[tool_calls]|functools\[/i;
 /** The estimate is three times what was counted: most of the prompt cannot have been read (rule R-43). */
 const CUT_FACTOR = 3;
 

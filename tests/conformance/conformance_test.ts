@@ -4,6 +4,7 @@ import { type Chunking, CHUNKINGS, readCases, type WireCase } from "../support/w
 import { readNaively } from "./naive_client.ts";
 import { judge, type Outcome, REPLAY_KEY } from "./outcome.ts";
 import { ownAnthropic } from "./own_anthropic.ts";
+import { ownFound } from "./own_found.ts";
 import { ownMore } from "./own_more.ts";
 import { ownOpenAi } from "./own_openai.ts";
 import { ownOpenAiCalls } from "./own_openai_calls.ts";
@@ -11,7 +12,7 @@ import { type Client, commandClient, type Failure, pawlClient, type Row, runConf
 
 const SEED = Math.floor(Math.random() * 2 ** 32);
 const GIVEN = readCases();
-const OWN = [...ownOpenAi, ...ownOpenAiCalls, ...ownAnthropic, ...ownMore];
+const OWN = [...ownOpenAi, ...ownOpenAiCalls, ...ownAnthropic, ...ownMore, ...ownFound];
 
 async function run(
   cases: readonly WireCase[],
