@@ -42,21 +42,17 @@ export interface Draft {
 
 const ID = /^[\x21-\x7e]{1,256}$/;
 
-/** Drafts in order: closed ones, the open one, and those that wait behind it. */
-export interface BlockQueue {
-  /** All drafts, oldest first; who adds one behind them calls `advance`. */
-  readonly drafts: Draft[];
-  /**
-   * Opens and closes what can be.
-   *
-   * @param final The message ends: everything opens and closes, or is dropped.
-   */
-  advance(final?: boolean): void;
+/** Drafts in order, closed ones, the open one, and those that wait behind it; and what can be done with them. */
+export type BlockQueue = readonly [
+  /** All, oldest first; who adds one behind them calls `advance`. */
+  drafts: Draft[],
+  /** Opens and closes what can be. With `final` the message ends: everything opens and closes, or is dropped. */
+  advance: (final?: boolean) => void,
   /** Adds well-formed content to a draft. */
-  tell(draft: Draft, piece: string): void;
+  tell: (draft: Draft, piece: string) => void,
   /** Gives a call the id that arrived, or another one where it is unusable or taken. */
-  identify(block: ToolUseBlock, id: string): void;
-}
+  identify: (block: ToolUseBlock, id: string) => void,
+];
 
 /**
  * Makes an empty queue.
@@ -132,7 +128,7 @@ export function createBlockQueue(emit: (event: StreamEvent) => void): BlockQueue
     block.id = id;
   }
 
-  return { drafts, advance, tell, identify };
+  return [drafts, advance, tell, identify];
 }
 
 /** Brings a block to the form that a message holds. */

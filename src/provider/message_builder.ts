@@ -47,7 +47,7 @@ export function createMessageBuilder(
   redact: (text: string) => string,
   splitText: boolean,
 ): MessageBuilder {
-  const { drafts, advance, tell, identify } = createBlockQueue(emit);
+  const [drafts, advance, tell, identify] = createBlockQueue(emit);
   const byKey = new Map<unknown, Draft>();
   const splitter = splitText
     ? createSplitter(
