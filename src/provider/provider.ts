@@ -203,7 +203,7 @@ export function createProvider(options: ProviderOptions): Provider {
       const connection = exchange(encode(conversation, call), call);
       const origin = { dialect: dialect.name, model };
       const builder = createMessageBuilder(connection, origin, conversation.messages, scrub, thinkTags === "auto");
-      return { connection, builder, decoder: dialect.decoder(builder) };
+      return [connection, builder, dialect.decoder(builder)];
     });
   }
 

@@ -14,15 +14,8 @@ import type { MessageBuilder } from "./message_builder.ts";
 import { createEventReader } from "./read.ts";
 import { parse } from "./tool_input.ts";
 
-/** What a reply is read with. */
-export interface ReplyParts {
-  /** Not sent yet. */
-  connection: Exchange;
-  /** Told what the decoder reads. */
-  builder: MessageBuilder;
-  /** The dialect's reader, bound to the builder. */
-  decoder: Decoder;
-}
+/** What a reply is read with: a connection that has sent nothing yet, and the dialect's decoder, which tells the builder. */
+export type ReplyParts = [connection: Exchange, builder: MessageBuilder, decoder: Decoder];
 
 /** Batches of events, each of what arrived together and none empty; at the end the message. Pulls must not overlap. */
 export type Batches = AsyncIterableIterator<StreamEvent[], Message, undefined>;
@@ -33,7 +26,7 @@ export type Batches = AsyncIterableIterator<StreamEvent[], Message, undefined>;
  * @param begin Makes what it is read with, at the first pull.
  */
 export function readReply(begin: () => ReplyParts): Batches {
-  let parts: ReplyParts | undefined;
+  let connection: Exchange | undefined, builder: MessageBuilder, decoder: Decoder;
   let take: ReturnType<typeof createTake> | undefined;
   let message: Message | undefined;
   /** Is thrown once what arrived before it has been told. */
@@ -46,11 +39,11 @@ export function readReply(begin: () => ReplyParts): Batches {
       if (isOver) return batches.return!();
       let value: StreamEvent[] = [];
       try {
-        const { connection, builder } = parts ??= begin();
+        if (!connection) [connection, builder, decoder] = begin();
         if (!take) {
           const notice = await connection.send();
           if (notice) return { value: [{ type: "retry", ...notice }], done: false };
-          take = createTake(parts);
+          take = createTake(connection, builder, decoder);
         }
         while (!message && !failure && value.length === 0) {
           let text: string | undefined;
@@ -66,9 +59,9 @@ export function readReply(begin: () => ReplyParts): Batches {
         }
       } catch (error) {
         failure = { error };
-        if (parts && isPawlError(error)) {
-          value = parts.builder.take();
-          error.partial = parts.builder.partial();
+        if (connection && isPawlError(error)) {
+          value = builder.take();
+          error.partial = builder.partial();
         }
       }
       if (value.length > 0) return { value, done: false };
@@ -78,7 +71,7 @@ export function readReply(begin: () => ReplyParts): Batches {
     },
     return() {
       isOver = true;
-      parts?.connection.close();
+      connection?.close();
       return Promise.resolve({ value: message!, done: true });
     },
   };
@@ -87,7 +80,9 @@ export function readReply(begin: () => ReplyParts): Batches {
 
 /** Makes the function that takes in what arrives, or `undefined` at the end; it gives the message once the reply is finished. */
 function createTake(
-  { connection, builder, decoder }: ReplyParts,
+  connection: Exchange,
+  builder: MessageBuilder,
+  decoder: Decoder,
 ): (text: string | undefined) => Message | undefined {
   const { limits } = connection;
   const parser = new SseParser(limits);
