@@ -55,13 +55,14 @@ function filler(): Turn {
 
 function encode(request: DialectRequest): EncodedRequest {
   const { model, thinking, toolChoice, maxTokens, temperature } = request;
-  const { system, turns, tools } = readHistory(request, {
-    dialect: anthropicMessages.name,
+  const { system, turns, tools } = readHistory(
+    request,
+    anthropicMessages.name,
     // A signature says itself where reasoning came from; unsigned reasoning is taken only by servers that sign nothing.
-    keeps: (block) => block.type === "opaque" || Boolean(block.signature || block.redacted),
-    ids: /^[a-zA-Z0-9_-]{1,64}$/,
-    merge: true,
-  });
+    (block) => block.type === "opaque" || Boolean(block.signature || block.redacted),
+    true,
+    /^[a-zA-Z0-9_-]{1,64}$/,
+  );
   const budget = thinking && thinkingBudget(thinking, 1024, maxTokens - 1);
   if (budget && ((temperature ?? 1) !== 1 || toolChoice === "required" || typeof toolChoice === "object")) {
     throw new TypeError("Cannot use thinking as temperature must be 1 and toolChoice auto");

@@ -62,13 +62,14 @@ interface WireMessage extends Json {
 function encode(request: DialectRequest): EncodedRequest {
   const { model, thinking, toolChoice, compat } = request;
   const always = compat.echoReasoning === "always";
-  const { system, turns, tools } = readHistory(request, {
-    dialect: openAiChat.name,
-    keeps: ({ type }, isCurrent) => type === "thinking" && isCurrent,
+  const { system, turns, tools } = readHistory(
+    request,
+    openAiChat.name,
+    ({ type }, isCurrent) => type === "thinking" && isCurrent,
+    compat.mergeRoles,
     // Mistral wants nine letters and digits (rule R-17).
-    ids: compat.toolIds === "mistral9" ? /^[a-zA-Z0-9]{9}$/ : undefined,
-    merge: compat.mergeRoles,
-  });
+    compat.toolIds === "mistral9" ? /^[a-zA-Z0-9]{9}$/ : undefined,
+  );
   const messages: Json[] = system ? [{ role: "system", content: system }] : [];
 
   // Results are messages of their own; text is one string (rules R-06…R-13).

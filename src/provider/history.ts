@@ -28,23 +28,6 @@ export interface History {
   tools: { name: string; description?: string; parameters: JsonSchema }[] | undefined;
 }
 
-/** What a dialect decides. */
-export interface HistoryRules {
-  /** `dialect.name`. */
-  dialect: string;
-  /**
-   * Whether reasoning or a vendor block goes back; not asked where it came from elsewhere, nor about reasoning that
-   * `compat.echoReasoning` has decided on (rules R-10, R-22, R-41).
-   *
-   * @param isCurrent It came from here, after the last thing that the user said: the tool loop is still going on.
-   */
-  keeps(block: ThinkingBlock | OpaqueBlock, isCurrent: boolean): boolean;
-  /** What an id must be like; ids are then unique over the conversation. Absent: they are sent verbatim, unique within a turn (R-17). */
-  ids?: RegExp | undefined;
-  /** Neighbouring turns of one role become one. */
-  merge?: boolean | undefined;
-}
-
 /** A result that waits for its content. */
 interface Awaited extends ToolResultBlock {
   /** Id of the call as it stands in the conversation. */
@@ -55,11 +38,23 @@ interface Awaited extends ToolResultBlock {
  * Reads a conversation.
  *
  * @param request What is to be sent.
- * @param rules What the dialect decides.
+ * @param dialect Its name.
+ * @param keeps Whether reasoning or a vendor block goes back; not asked where it came from elsewhere, nor about reasoning that
+ * `compat.echoReasoning` has decided on (rules R-10, R-22, R-41). With `isCurrent` it came from here, after the last thing that the user
+ * said: the tool loop is still going on.
+ * @param merge Neighbouring turns of one role become one.
+ * @param ids What an id must be like; ids are then unique over the conversation. Absent: they are sent verbatim, unique within a turn
+ * (R-17).
  * @throws {TypeError} The conversation is empty, or `toolChoice` is unknown or asks for a tool that is not given.
  * @throws {RangeError} `temperature` is no number.
  */
-export function readHistory(request: DialectRequest, { dialect, keeps, ids, merge }: HistoryRules): History {
+export function readHistory(
+  request: DialectRequest,
+  dialect: string,
+  keeps: (block: ThinkingBlock | OpaqueBlock, isCurrent: boolean) => boolean,
+  merge?: boolean,
+  ids?: RegExp,
+): History {
   const { model, conversation: { messages }, compat: { echoReasoning }, temperature } = request;
   const system: string[] = [];
   const turns: Turn[] = [];

@@ -56,16 +56,18 @@ export function createMessageBuilder(
   const { drafts, advance, tell, identify } = createBlockQueue(emit);
   const byKey = new Map<unknown, Draft>();
   const splitter = splitText
-    ? createSplitter({
-      text: (piece) => add("text", textKey, piece),
-      thinking: (piece) => add("thinking", textKey, piece, undefined, true),
+    ? createSplitter(
+      (piece) => add("text", textKey, piece),
+      (piece) => add("thinking", textKey, piece, undefined, true),
       endThinking,
-    })
+    )
     : undefined;
   const info: Omit<CompletionInfo, "stopReason"> = {};
   let { maxBlocks } = limits;
   let events: StreamEvent[] = [];
   let isStarted = false;
+  /** Reasoning came in a field of its own. */
+  let isNative = false;
   /** Key of the text that the splitter is in. */
   let textKey: unknown;
   let isChosen = false;
@@ -82,7 +84,7 @@ export function createMessageBuilder(
 
   /** Lets go of what the splitter holds, before anything else may begin. */
   function settle(): void {
-    splitter?.flush();
+    splitter?.("", isNative, true);
   }
 
   /** Begins a block behind all others. */
@@ -200,7 +202,7 @@ export function createMessageBuilder(
         const last = drafts.at(-1);
         if (last?.block.type === "thinking") last.ended = true;
       }
-      if (splitter) splitter.push(delta);
+      if (splitter) splitter(delta, isNative);
       else add("text", key, delta);
     },
 
@@ -208,7 +210,7 @@ export function createMessageBuilder(
       if (delta === "") return;
       settle();
       textKey = undefined;
-      if (splitter) splitter.native = true;
+      isNative = true;
       add("thinking", key, delta, field);
     },
 

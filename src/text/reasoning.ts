@@ -40,39 +40,31 @@ export function stripReasoning(text: string): string {
   return kept.split("</think>").pop()!.split("<think>")[0]!.trim();
 }
 
-/** What a {@linkcode ReasoningSplitter} finds, in order. */
-export interface SplitSink {
-  /** More of the answer. */
-  text(piece: string): void;
-  /** More of a thought; never blank at its start. */
-  thinking(piece: string): void;
-  /** The thought told so far is over; if there is none, a closing tag came without opener: the open text, if it is more than blank, was one. */
-  endThinking(): void;
-}
-
 /**
  * Finds leaked reasoning in text as it streams in.
  * Every delta is handed on in the push it came in, but for at most one tag's length and one character. How the text is cut into
  * deltas never matters. Linear in the text.
+ *
+ * @param delta What has arrived.
+ * @param isNative The message had reasoning in a field of its own: a closing tag without opener is then plain text.
+ * @param isFinal Decides what is held back, since other content follows or the message ends: a broken tag is plain, a whole one is a
+ * tag. More text may follow; whether it is inside a thought stays as it was.
  */
-export interface ReasoningSplitter {
-  /** The message had reasoning in a field of its own: a closing tag without opener is then plain text. */
-  native: boolean;
-  /** Reads on. */
-  push(delta: string): void;
-  /**
-   * Decides what is held back, since other content follows or the message ends: a broken tag is plain, a whole one is a tag.
-   * More text may follow; whether it is inside a thought stays as it was.
-   */
-  flush(): void;
-}
+export type ReasoningSplitter = (delta: string, isNative: boolean, isFinal?: boolean) => void;
 
 /**
- * Makes a splitter that is outside thoughts, at the beginning of a line.
+ * Makes a splitter that is outside thoughts, at the beginning of a line. What it finds is told in order, while it reads.
  *
- * @param sink Told what is found, during `push` and `flush`.
+ * @param tellText More of the answer.
+ * @param tellThinking More of a thought; never blank at its start.
+ * @param endThinking The thought told so far is over; if there is none, a closing tag came without opener: the open text, if it is
+ * more than blank, was one.
  */
-export function createSplitter(sink: SplitSink): ReasoningSplitter {
+export function createSplitter(
+  tellText: (piece: string) => void,
+  tellThinking: (piece: string) => void,
+  endThinking: () => void,
+): ReasoningSplitter {
   /** A tag that is not whole, or that waits for the character behind it. */
   let held = "";
   /** What ends the thought that this is inside of. */
@@ -84,53 +76,12 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
   /** Marks that opened the fence. */
   let fence = "";
 
-  const splitter = {
-    native: false,
-    push: read,
-    flush: () => read("", true),
-  };
-  return splitter;
-
-  /** Tells what is decided: with `final` all of it. */
-  function read(delta: string, final = false): void {
-    let text = held ? held + delta : delta;
-    held = "";
-    if (!last) text = text.trimStart();
-    for (let i = text.indexOf("<"); i >= 0; i = text.indexOf("<", i + 1)) {
-      TAG.lastIndex = i;
-      const tag = TAG.exec(text);
-      if (!tag && (final || text.length - i >= LONGEST)) continue;
-      const said = (tag?.[0] ?? text.slice(i)).toLowerCase(), isCloser = said[1] === "/";
-      if (!(closer || TAGS).includes(said) || (tag && isCloser && !closer && splitter.native)) continue;
-      tell(text.slice(0, i));
-      text = text.slice(i);
-      i = 0;
-      if (!closer && isCode()) continue;
-      const { length } = tag?.[0] ?? text;
-      if (!tag || !closer && QUOTED.test((last.at(-1) ?? ".") + (text[length] ?? ""))) {
-        // Between quote marks a tag is plain; at the end of the text there is no second one.
-        if (length < text.length) continue;
-        if (!final) {
-          held = text;
-          return;
-        }
-      }
-      if (closer ? last : isCloser) sink.endThinking();
-      closer = isCloser ? "" : said.replace("<", "</");
-      // Behind a tag the line counts as new.
-      last = shown = "";
-      text = text.slice(length).trimStart();
-      i = -1;
-    }
-    tell(text);
-  }
-
   function tell(piece: string): void {
     if (!piece) return;
     last = piece;
-    if (closer) return sink.thinking(piece);
+    if (closer) return tellThinking(piece);
     shown += piece;
-    sink.text(piece);
+    tellText(piece);
   }
 
   /** Whether what was told ends inside code (CommonMark 0.31, "Fenced code blocks"). */
@@ -151,4 +102,37 @@ export function createSplitter(sink: SplitSink): ReasoningSplitter {
     shown = opened + "<" + (isOdd && opened[0] !== "`" ? "`" : "");
     return isOdd || fence + opened !== "";
   }
+
+  return function read(delta, isNative, isFinal) {
+    let text = held ? held + delta : delta;
+    held = "";
+    if (!last) text = text.trimStart();
+    for (let i = text.indexOf("<"); i >= 0; i = text.indexOf("<", i + 1)) {
+      TAG.lastIndex = i;
+      const tag = TAG.exec(text);
+      if (!tag && (isFinal || text.length - i >= LONGEST)) continue;
+      const said = (tag?.[0] ?? text.slice(i)).toLowerCase(), isCloser = said[1] === "/";
+      if (!(closer || TAGS).includes(said) || (tag && isCloser && !closer && isNative)) continue;
+      tell(text.slice(0, i));
+      text = text.slice(i);
+      i = 0;
+      if (!closer && isCode()) continue;
+      const { length } = tag?.[0] ?? text;
+      if (!tag || !closer && QUOTED.test((last.at(-1) ?? ".") + (text[length] ?? ""))) {
+        // Between quote marks a tag is plain; at the end of the text there is no second one.
+        if (length < text.length) continue;
+        if (!isFinal) {
+          held = text;
+          return;
+        }
+      }
+      if (closer ? last : isCloser) endThinking();
+      closer = isCloser ? "" : said.replace("<", "</");
+      // Behind a tag the line counts as new.
+      last = shown = "";
+      text = text.slice(length).trimStart();
+      i = -1;
+    }
+    tell(text);
+  };
 }

@@ -18,11 +18,7 @@ export const toyTalk: Dialect = {
 };
 
 function encode(request: DialectRequest): EncodedRequest {
-  const { system, turns, tools } = readHistory(request, {
-    dialect: toyTalk.name,
-    keeps: ({ type }) => type === "thinking",
-    merge: true,
-  });
+  const { system, turns, tools } = readHistory(request, toyTalk.name, ({ type }) => type === "thinking", true);
   return {
     path: `/toys/${encodeURIComponent(request.model)}:talk`,
     body: { system, turns, tools, room: request.maxTokens },

@@ -3,20 +3,19 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Conversation } from "../../src/model/conversation.ts";
 import type { ContentBlock, Message } from "../../src/model/message.ts";
 import type { Compat, DialectRequest } from "../../src/provider/dialect.ts";
-import { type History, type HistoryRules, readHistory, thinkingBudget } from "../../src/provider/history.ts";
+import { type History, readHistory, thinkingBudget } from "../../src/provider/history.ts";
 import { replied, results, said, tool, use } from "../dialects/encoding.ts";
+
+type Keeps = Parameters<typeof readHistory>[2];
 
 function read(
   messages: readonly Message[],
-  rules: Partial<HistoryRules> = {},
+  rules: { keeps?: Keeps; merge?: boolean; ids?: RegExp } = {},
   options: Partial<DialectRequest> = {},
 ): History {
   const conversation = Conversation.fromJSON({ version: 1, messages });
-  return readHistory({ conversation, model: "m", maxTokens: 1, tools: [], compat: {}, ...options }, {
-    dialect: "d",
-    keeps: () => true,
-    ...rules,
-  });
+  const request = { conversation, model: "m", maxTokens: 1, tools: [], compat: {}, ...options };
+  return readHistory(request, "d", rules.keeps ?? (() => true), rules.merge, rules.ids);
 }
 
 /** One line a turn: what a reader can take in at a glance. */

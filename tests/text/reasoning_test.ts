@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { createSplitter, type ReasoningSplitter, stripReasoning } from "../../src/text/reasoning.ts";
+import { createSplitter, stripReasoning } from "../../src/text/reasoning.ts";
 import { assertQuick, flood, type Random, seeded } from "./support.ts";
 
 // ---------------------------------------------------------------- stripReasoning
@@ -54,8 +54,14 @@ Deno.test("stripReasoning agrees with rig's rules on random text", () => {
 
 // ---------------------------------------------------------------- ReasoningSplitter
 
+interface Splitter {
+  native: boolean;
+  push(delta: string): void;
+  flush(): void;
+}
+
 /** What a sink is told, neighbours joined: `t:` text, `k:` thought, `end`, `retract`. */
-function recorder(): { told: string[]; splitter: ReasoningSplitter; length: () => number } {
+function recorder(): { told: string[]; splitter: Splitter; length: () => number } {
   const told: string[] = [];
   let length = 0;
   function add(kind: string, piece: string): void {
@@ -64,11 +70,16 @@ function recorder(): { told: string[]; splitter: ReasoningSplitter; length: () =
     if (told.at(-1)?.startsWith(kind)) told[told.length - 1] += piece;
     else told.push(kind + piece);
   }
-  const splitter = createSplitter({
-    text: (piece) => add("t:", piece),
-    thinking: (piece) => add("k:", piece),
-    endThinking: () => void told.push(told.at(-1)?.startsWith("k:") ? "end" : "retract"),
-  });
+  const read = createSplitter(
+    (piece) => add("t:", piece),
+    (piece) => add("k:", piece),
+    () => void told.push(told.at(-1)?.startsWith("k:") ? "end" : "retract"),
+  );
+  const splitter: Splitter = {
+    native: false,
+    push: (delta) => read(delta, splitter.native),
+    flush: () => read("", splitter.native, true),
+  };
   return { told, splitter, length: () => length };
 }
 
@@ -482,14 +493,14 @@ Deno.test("stripReasoning is linear in whatever comes", () => {
 });
 
 Deno.test("ReasoningSplitter is linear in whatever comes, whole or character by character", () => {
-  const sink = { text() {}, thinking() {}, endThinking() {} };
+  const ignore = () => {};
   for (const piece of FLOODS) {
     const text = flood(piece);
     for (const chunks of [[text], ["<think>" + text], text]) {
       assertQuick(JSON.stringify(piece), () => {
-        const splitter = createSplitter(sink);
-        for (const chunk of chunks) splitter.push(chunk);
-        splitter.flush();
+        const read = createSplitter(ignore, ignore, ignore);
+        for (const chunk of chunks) read(chunk, false);
+        read("", false, true);
       });
     }
   }
