@@ -73,6 +73,11 @@ export function createMessageBuilder(
   let isChosen = false;
   let word: StopReason | undefined;
 
+  /** The newest draft: the only one that its neighbours may join. */
+  function tail(): Draft | undefined {
+    return drafts[drafts.length - 1];
+  }
+
   function emit(event: StreamEvent): void {
     events.push(event);
   }
@@ -93,9 +98,9 @@ export function createMessageBuilder(
     // While the splitter tells, it holds nothing.
     settle();
     // Blank text that something else follows is dropped.
-    if (waits(drafts.at(-1))) drafts.pop();
+    if (waits(tail())) drafts.pop();
     if (drafts.length >= maxBlocks) throw exceeded("maxBlocks", limits);
-    const before = drafts.at(-1);
+    const before = tail();
     const draft: Draft = {
       key,
       type,
@@ -116,7 +121,7 @@ export function createMessageBuilder(
 
   /** Adds to the newest block if it is the same, else begins one. */
   function add(type: "text" | "thinking", key: unknown, arrived: string, field?: string, leaked?: true): void {
-    let draft = drafts.at(-1), piece = arrived;
+    let draft = tail(), piece = arrived;
     if (draft?.block.type !== type || draft.key !== key || draft.ended || draft.leaked !== leaked) {
       // A leaked thought that a call interrupted may end without another word: that is no block.
       if (leaked && (piece = piece.trimStart()) === "") return;
@@ -143,7 +148,7 @@ export function createMessageBuilder(
       piece = piece.slice(0, whole).toWellFormed();
     }
     if (piece !== "") tell(draft, piece);
-    if (draft.index < 0 || draft !== drafts.at(-1)) advance();
+    if (draft.index < 0 || draft !== tail()) advance();
   }
 
   function end(draft: Draft): void {
@@ -153,7 +158,7 @@ export function createMessageBuilder(
 
   /** A thought is over. Where the template ate its opening tag, the open text was one (rig's third rule). */
   function endThinking(): void {
-    const draft = drafts.at(-1);
+    const draft = tail();
     if (draft?.block.type === "text" && !draft.ended && !draft.blank) {
       draft.block = { type: "thinking", text: draft.block.text };
       draft.leaked = true;
@@ -168,7 +173,7 @@ export function createMessageBuilder(
 
   /** People are shown these: a short, well-formed string; the first one counts. */
   function label(name: "id" | "model", value: unknown): void {
-    if (value && typeof value === "string") info[name] ??= value.slice(0, 256).toWellFormed();
+    if (value && typeof value === "string") info[name] = value.slice(0, 256).toWellFormed();
   }
 
   function messageOf(whole: readonly Draft[]): Message {
@@ -189,8 +194,8 @@ export function createMessageBuilder(
     begin(hasChoice = false, id, model) {
       begin();
       isChosen ||= hasChoice;
-      label("id", id);
-      label("model", model);
+      if (!info.id) label("id", id);
+      if (!info.model) label("model", model);
     },
 
     text(key, delta) {
@@ -199,7 +204,7 @@ export function createMessageBuilder(
         settle();
         textKey = key;
         // Reasoning that goes on behind text is a block of its own, even where the text was a tag that vanishes.
-        const last = drafts.at(-1);
+        const last = tail();
         if (last?.block.type === "thinking") last.ended = true;
       }
       if (splitter) splitter(delta, isNative);
