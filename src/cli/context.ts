@@ -152,7 +152,8 @@ function unseenPlaces(options: Options, places: readonly string[], files: readon
 
 /** Ends a command that has no deadline of its own when `--timeout` is over. */
 export function startDeadline({ options: { timeout }, stop }: Context): void {
-  if (timeout === undefined) return;
+  // A timer does not count further, and would end at once.
+  if (timeout === undefined || timeout >= 2 ** 31) return;
   const late = new PawlError("timeout", `Cannot finish within --timeout (${timeout} ms)`, { retryable: true });
   Deno.unrefTimer(setTimeout(() => stop(late), timeout));
 }
