@@ -7,6 +7,7 @@ import { PawlError } from "../model/error.ts";
 import { ioReason } from "./tools/paths.ts";
 
 const DIRECTORY = join(".pawl", "sessions");
+const MAX_NAME = 100;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
@@ -16,12 +17,12 @@ const MAX_BYTES = 256 * 1024 * 1024;
  */
 export function sessionPath(nameOrFile: string): string {
   if (/[\\/]|\.jsonl$/.test(nameOrFile)) return nameOrFile;
-  if (!/^[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}._-]{0,99}$/u.test(nameOrFile)) {
-    throw new TypeError(
-      `Cannot use the session name ${
-        JSON.stringify(nameOrFile.slice(0, 100))
-      }: use letters, digits, ".", "_" and "-", or a path`,
-    );
+  const isWhole = /^[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}._-]*$/u.test(nameOrFile);
+  if (!isWhole || Array.from(nameOrFile).length > MAX_NAME) {
+    const why = isWhole
+      ? `it is longer than ${MAX_NAME} characters`
+      : 'use letters, digits, ".", "_" and "-", or a path';
+    throw new TypeError(`Cannot use the session name ${JSON.stringify(nameOrFile.slice(0, MAX_NAME))}: ${why}`);
   }
   return join(DIRECTORY, `${nameOrFile}.jsonl`);
 }

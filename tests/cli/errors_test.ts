@@ -72,6 +72,11 @@ Deno.test("pawl tells a wrong command line in one line and exits 2", async () =>
       [["models", "x"], 2, /models takes flags only/],
       [["completions"], 2, /the shell must be bash, zsh, fish/],
       [["completions", "fihs"], 2, /did you mean fish\?/],
+      [
+        ["completions", "bash", "fish"],
+        2,
+        /Cannot print completions of 2 shells at once: name one of bash, zsh, fish\n/,
+      ],
       [["run", ...url, "--temperature", "9", "hi"], 2, /a number from 0 to 2/],
     ], cwd);
   });

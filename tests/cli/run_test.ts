@@ -149,6 +149,13 @@ Deno.test("pawl run says that it waits for standard input, once", async () => {
   });
 });
 
+Deno.test("pawl run says that it is standard input which cannot be read", async () => {
+  await withEndpoint({}, async (endpoint) => {
+    const { code, stderr } = await shell(`pawl ${at(endpoint, "Hi").join(" ")} </`, [`--allow-net=${endpoint.host}`]);
+    assertEquals([code, stderr], [2, "error: usage: Cannot read standard input: it is a directory\n"]);
+  });
+});
+
 Deno.test("pawl run sends images and texts that are attached", async () => {
   await withEndpoint({}, async (endpoint) => {
     await inDirectory(async (directory) => {

@@ -67,6 +67,7 @@ Deno.test("sessionPath, sessionNeeds: a name lies in .pawl/sessions, a path wher
   for (const name of ["", ".", "..", "a b", "-x", ".hidden", "a\n", "x".repeat(101)]) {
     assertThrows(() => sessionPath(name), TypeError, "Cannot use the session name");
   }
+  assertThrows(() => sessionPath("x".repeat(300)), TypeError, "it is longer than 100 characters");
   assertEquals(sessionNeeds(sessionPath("x")), { read: [".pawl/sessions"], write: [".pawl/sessions"] });
   assertEquals(sessionNeeds(), { read: [".pawl/sessions"], write: [".pawl/sessions"] });
   assertEquals(sessionNeeds("d/x.jsonl"), { read: ["d/x.jsonl"], write: ["d/x.jsonl"] });
