@@ -55,6 +55,21 @@ Deno.test("pawl tells a wrong command line in one line and exits 2", async () =>
         /as its type must be "object": current value is "array"/,
       ],
       [["run", ...url, "--schema", '{"$ref":"#/nope"}', "hi"], 2, /Cannot use --schema: /],
+      [
+        ["run", ...url, "--schema", '{"properties":{"a":{"items":{"pattern":"("}}}}', "hi"],
+        2,
+        /^error: usage: Cannot use --schema: Invalid regular expression: /,
+      ],
+      [
+        ["run", ...url, "--schema", '{"properties":{"a":{"anyOf":[{"patternProperties":{"[":{}}}]}}}', "hi"],
+        2,
+        /^error: usage: Cannot use --schema: Invalid regular expression: /,
+      ],
+      [
+        ["run", ...url, "--schema", '{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"c":{}}}', "hi"],
+        2,
+        /^error: usage: Cannot use --schema: its \$ref "#\/\$defs\/b" leads nowhere\n/,
+      ],
       [["run", ...url, "--schema", "{}", "-x", "hi"], 2, /--schema together with --extract/],
       [["run", ...url, "-t", "read_file=none", "hi"], 2, /none/],
       [["run", ...url, "-t", "write_file", "--approve", "ask", "hi"], 2, /--approve ask as there is no terminal/],

@@ -215,6 +215,21 @@ Deno.test("pawl run --schema asks once more and prints JSON that fits, or exits 
   });
 });
 
+Deno.test("pawl run --schema follows references, and tells what only an answer shows to be no schema", async () => {
+  const node = { type: "object", properties: { next: { $ref: "#/$defs/node" }, "$ref": { pattern: "^a" } } };
+  const extra = { "x-mask": { pattern: "(" }, examples: [{ $ref: "#/none" }] };
+  const list = JSON.stringify({ properties: { head: { $ref: "#/$defs/node" } }, $defs: { node }, ...extra });
+  const odd = JSON.stringify({ properties: { a: { enum: 5 } } });
+  const answers = ['{"head":{"next":{"next":{"$ref":"abc"}}}}', '{"a":1}'];
+  await withEndpoint({ script: () => ({ text: answers.shift()! }) }, async (endpoint) => {
+    const fits = await pawl(at(endpoint, "--schema", list, "a list"));
+    assertEquals([fits.code, fits.stderr], [0, ""]);
+    const fails = await pawl(at(endpoint, "--schema", odd, "a number"));
+    assertEquals(fails.code, 2);
+    assertMatch(fails.stderr, /^error: usage: Cannot use --schema: /);
+  });
+});
+
 Deno.test("pawl run --output writes the answer to a file and nothing to standard output", async () => {
   await withEndpoint({}, async (endpoint) => {
     await inDirectory(async (directory) => {
