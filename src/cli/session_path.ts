@@ -4,6 +4,7 @@
  */
 import { dirname, join } from "node:path";
 import { PawlError } from "../model/error.ts";
+import { permissionFlags, shellQuote } from "./permissions.ts";
 import { ioReason } from "./tools/paths.ts";
 
 const DIRECTORY = join(".pawl", "sessions");
@@ -112,11 +113,8 @@ export function readAll(file: Deno.FsFile, path: string): Uint8Array {
 export function cannotUse(path: string, error: unknown, what: "use" | "write" = "use"): Error {
   if (error instanceof PawlError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const [own] = sessionNeeds(path).read;
-    return new PawlError(
-      "permission",
-      `Cannot ${what} the session "${path}": it needs --allow-read=${own} --allow-write=${own}`,
-    );
+    const flags = permissionFlags(sessionNeeds(path)).map(shellQuote).join(" ");
+    return new PawlError("permission", `Cannot ${what} the session "${path}": it needs ${flags}`);
   }
   return new Error(`Cannot ${what} the session "${path}": ${ioReason(error)}`);
 }
