@@ -83,7 +83,9 @@ export function openFile(path: string, options: Deno.OpenOptions): Deno.FsFile {
     if (options.write && dirname(path) === DIRECTORY) Deno.mkdirSync(DIRECTORY, { recursive: true, mode: 0o700 });
     return Deno.openSync(path, options);
   } catch (error) {
-    throw isTaken(error) ? error : cannotUse(path, error);
+    if (isTaken(error)) throw error;
+    const isAlone = options.write && error instanceof Deno.errors.NotFound;
+    throw cannotUse(path, isAlone ? new Error("its directory is missing") : error);
   }
 }
 
@@ -116,5 +118,6 @@ export function cannotUse(path: string, error: unknown, what: "use" | "write" = 
     const flags = permissionFlags(sessionNeeds(path)).map(shellQuote).join(" ");
     return new PawlError("permission", `Cannot ${what} the session "${path}": it needs ${flags}`);
   }
-  return new Error(`Cannot ${what} the session "${path}": ${ioReason(error)}`);
+  const message = `Cannot ${what} the session "${path}": ${ioReason(error)}`;
+  return what === "use" ? new PawlError("invalid_session", message) : new Error(message);
 }

@@ -116,6 +116,13 @@ Deno.test("pawl tells a session that cannot be used in one line and exits 3", as
     const url = ["--base-url", "http://127.0.0.1:9/v1", "-m", "x"];
     await check([
       [["run", ...url, "--session", "no.jsonl", "hi"], 3, /^error: invalid_session: /],
+      [
+        ["run", ...url, "--session", "none/x.jsonl", "hi"],
+        3,
+        /^error: invalid_session: .*: its directory is missing\n/,
+      ],
+      [["run", ...url, "--session", "no.jsonl/x.jsonl", "hi"], 3, /^error: invalid_session: .*: not a directory\n/i],
+      [["run", ...url, "--session", "none/x.jsonl", "--fork", "hi"], 3, /^error: invalid_session: .*: there is none\n/],
       [["chat", ...url, "-c"], 3, /^error: invalid_session: /],
     ], cwd);
   });
