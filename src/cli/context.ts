@@ -2,7 +2,7 @@
  * What every command is given, and the way to an endpoint: profile, settings, permissions, in this order.
  * @module
  */
-import { PawlError } from "../model/error.ts";
+import { PawlError, quote } from "../model/error.ts";
 import {
   isLookedUp,
   loadProfile,
@@ -13,6 +13,7 @@ import {
   resolveSettings,
   type Settings,
 } from "./config.ts";
+import { usage } from "./exit.ts";
 import type { Options } from "./flag_table.ts";
 import type { CommandLine } from "./flags.ts";
 import { readText } from "./input.ts";
@@ -73,6 +74,7 @@ export async function makeReady(
   command: { start?: readonly Needs[]; run?: readonly Needs[] } = {},
 ): Promise<Ready | undefined> {
   const { options, terminal } = context;
+  await checkWritten(options);
   const asked = new Set<string>();
   function env(name: string): string | undefined {
     const value = readGrantedEnv(name);
@@ -111,6 +113,23 @@ export async function makeReady(
     used: joinNeeds(all, { read: files }),
     rest: joinNeeds(net, ...run),
   };
+}
+
+/** Refuses one file for two purposes: what came last would be all that is left of it. */
+async function checkWritten({ session, output, record }: Options): Promise<void> {
+  const given = Object.entries({ session, output, record }).filter(([, path]) => path !== undefined);
+  // What takes `node:path` is loaded only where it may matter.
+  if (given.length < 2) return;
+  const [{ resolve }, { sessionPath }] = await Promise.all([import("node:path"), import("./session_path.ts")]);
+  const users = new Map<string, string>();
+  for (const [flag, value] of given) {
+    const path = resolve(flag === "session" ? sessionPath(value!) : value!);
+    const other = users.get(path);
+    if (other !== undefined) {
+      throw usage(`Cannot use --${other} together with --${flag} on the same file ${quote(value!)}`);
+    }
+    users.set(path, flag);
+  }
 }
 
 /** Where a profile is looked for. */
@@ -152,7 +171,8 @@ function unseenPlaces(options: Options, places: readonly string[], files: readon
 
 /** Ends a command that has no deadline of its own when `--timeout` is over. */
 export function startDeadline({ options: { timeout }, stop }: Context): void {
-  if (timeout === undefined) return;
+  // A timer does not count further, and would end at once.
+  if (timeout === undefined || timeout >= 2 ** 31) return;
   const late = new PawlError("timeout", `Cannot finish within --timeout (${timeout} ms)`, { retryable: true });
   Deno.unrefTimer(setTimeout(() => stop(late), timeout));
 }

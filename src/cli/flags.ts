@@ -89,6 +89,12 @@ function glue(args: readonly string[]): { flags: string[]; words: string[] } {
       if (before) flags.push(before);
       flags.push(`--${name}=:${value}`);
     } else if (arg.startsWith("-") && arg !== "-") {
+      const switches = arg.split("=", 1)[0]!;
+      if (switches !== arg && isSwitch(switches)) {
+        throw usage(
+          `Cannot use ${switches} with a value: it is a switch, on where it stands and off where it does not`,
+        );
+      }
       flags.push(arg);
     } else {
       words.push(arg);
@@ -132,6 +138,12 @@ function valuedFlag(arg: string): { name: FlagName; before?: string; inline?: st
 function isFlag(arg: string): boolean {
   if (arg.startsWith("--")) return Object.hasOwn(FLAGS, arg.slice(2).split("=", 1)[0]!);
   return /^-[A-Za-z]$/.test(arg) && SHORT.has(arg[1]!);
+}
+
+/** Whether an argument is a switch, or several of one letter each. */
+function isSwitch(arg: string): boolean {
+  const names = arg.startsWith("--") ? [arg.slice(2)] : Array.from(arg.slice(1), (letter) => SHORT.get(letter) ?? "");
+  return names.every((name) => Object.hasOwn(FLAGS, name) && (FLAGS[name as FlagName] as Flag).value === "");
 }
 
 /**

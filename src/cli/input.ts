@@ -93,13 +93,21 @@ export async function readStdin(terminal: Terminal, signal: AbortSignal): Promis
   late.addEventListener("abort", tell);
   try {
     const bytes = await collect(async (buffer) => {
-      const count = await Promise.race([Deno.stdin.read(buffer), stopped]);
+      const count = await Promise.race([readSome(buffer), stopped]);
       late.removeEventListener("abort", tell);
       return count;
     }, "standard input");
     return decode(bytes, "standard input");
   } finally {
     late.removeEventListener("abort", tell);
+  }
+}
+
+async function readSome(buffer: Uint8Array): Promise<number | null> {
+  try {
+    return await Deno.stdin.read(buffer);
+  } catch (error) {
+    throw usage(`Cannot read standard input: ${whyOf(error)}`);
   }
 }
 

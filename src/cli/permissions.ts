@@ -47,10 +47,19 @@ export function isGranted(name: Class, value?: string): boolean {
 
 /** The flags that grant some needs, as arguments of `deno run`. */
 export function permissionFlags(needs: Needs): string[] {
+  const { read = [], write = [] } = needs;
+  // Deno lets a terminal be read, and not written to.
+  const areGrantable = read.every((path) => isGrantable(path) || path === "/dev/tty") && write.every(isGrantable);
+  if (!areGrantable) return ["--allow-all"];
   return CLASSES.flatMap((name) => {
     const names = needs[name] ?? [];
     return names.length === 0 ? [] : [`--allow-${name}=${[...new Set(names.map(grantable))].join(",")}`];
   });
+}
+
+/** Whether a path can be granted: what the kernel keeps, open files and standard input among it, takes all permissions. */
+function isGrantable(path: string): boolean {
+  return !/^\/+(dev|proc|sys)(\/(?!(null|zero|u?random)$)|$)/.test(path);
 }
 
 /** Deno splits at commas and has no escape: a path with one is granted by the directory above it. */

@@ -2,10 +2,17 @@
  * `--schema`: loaded only when it is asked for, as the validator is.
  * @module
  */
-import { Validator } from "@cfworker/json-schema";
+import {
+  dereference,
+  type Schema as Rules,
+  schemaArrayKeyword,
+  schemaKeyword,
+  schemaMapKeyword,
+  Validator,
+} from "@cfworker/json-schema";
 import { quote } from "../model/error.ts";
 import type { JsonSchema } from "../model/tool.ts";
-import { usage } from "./exit.ts";
+import { type CliError, usage } from "./exit.ts";
 import { readText } from "./input.ts";
 
 /** Findings told to the model: it repairs a few at a time anyway. */
@@ -48,18 +55,53 @@ function makeSchema(schema: JsonSchema, label: string): Schema {
   let validator: Validator;
   try {
     validator = new Validator(schema, draft ?? "2020-12", false);
-    // An unknown reference shows only when a value is held against it.
+    checkRules(schema, dereference(schema), new Set());
     validator.validate({});
   } catch (error) {
-    throw usage(`Cannot use ${label}: ${(error as Error).message.split("\n", 1)[0]}`);
+    throw unusable(label, error);
   }
   function validate(value: Record<string, unknown>): string[] {
-    const { valid, errors } = validator.validate(value);
+    const { valid, errors } = check(value);
     // An outer finding only repeats that an inner one exists.
     const inner = errors.filter(({ instanceLocation }) =>
       !errors.some((other) => other.instanceLocation.startsWith(`${instanceLocation}/`))
     );
     return valid ? [] : inner.slice(0, MAX_FINDINGS).map((one) => `${one.instanceLocation}: ${one.error}`);
   }
+  function check(value: unknown): ReturnType<Validator["validate"]> {
+    try {
+      return validator.validate(value);
+    } catch (error) {
+      throw unusable(label, error);
+    }
+  }
   return { schema, validate };
+}
+
+/**
+ * The validator looks at a pattern or a reference only when a value meets it, and then the answer is paid.
+ *
+ * @param known All schemas that a reference may lead to.
+ * @param seen Schemas that have been looked at.
+ * @throws {Error} A pattern or a reference cannot be used.
+ */
+function checkRules(rules: unknown, known: ReturnType<typeof dereference>, seen: Set<unknown>): void {
+  if (typeof rules !== "object" || rules === null || seen.has(rules)) return;
+  seen.add(rules);
+  const { $ref, pattern, patternProperties = {}, __absolute_ref__: target = String($ref) } = rules as Rules;
+  for (const text of [pattern ?? "", ...Object.keys(patternProperties)]) new RegExp(text, "u");
+  if ($ref !== undefined) {
+    if (known[target] === undefined) throw new Error(`its $ref ${quote(String($ref))} leads nowhere`);
+    checkRules(known[target], known, seen);
+  }
+  for (const [keyword, value] of Object.entries(rules)) {
+    const isMany = schemaMapKeyword[keyword] || keyword === "dependencies" ||
+      schemaArrayKeyword[keyword] && Array.isArray(value);
+    if (isMany) { for (const inner of Object.values(Object(value))) checkRules(inner, known, seen); }
+    else if (schemaKeyword[keyword]) checkRules(value, known, seen);
+  }
+}
+
+function unusable(label: string, error: unknown): CliError {
+  return usage(`Cannot use ${label}: ${(error as Error).message.split("\n", 1)[0]}`);
 }

@@ -64,8 +64,9 @@ export class Session {
   /**
    * Opens a session, or makes it, and locks it until it is closed or the process ends.
    *
-   * @throws {PawlError} `invalid_session`: another process has it open, it is damaged or no session. `permission`.
-   * @throws {Error} The file cannot be used.
+   * @throws {PawlError} `invalid_session`: another process has it open, it is damaged or no session, or the file cannot be opened.
+   * `permission`.
+   * @throws {Error} It cannot be written.
    */
   static open(path: string, options: OpenSessionOptions = {}): Session {
     checkRegular(path, options.mustExist === true);

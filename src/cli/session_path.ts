@@ -4,9 +4,11 @@
  */
 import { dirname, join } from "node:path";
 import { PawlError } from "../model/error.ts";
+import { permissionFlags, shellQuote } from "./permissions.ts";
 import { ioReason } from "./tools/paths.ts";
 
 const DIRECTORY = join(".pawl", "sessions");
+const MAX_NAME = 100;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
@@ -16,12 +18,12 @@ const MAX_BYTES = 256 * 1024 * 1024;
  */
 export function sessionPath(nameOrFile: string): string {
   if (/[\\/]|\.jsonl$/.test(nameOrFile)) return nameOrFile;
-  if (!/^[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}._-]{0,99}$/u.test(nameOrFile)) {
-    throw new TypeError(
-      `Cannot use the session name ${
-        JSON.stringify(nameOrFile.slice(0, 100))
-      }: use letters, digits, ".", "_" and "-", or a path`,
-    );
+  const isWhole = /^[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}._-]*$/u.test(nameOrFile);
+  if (!isWhole || Array.from(nameOrFile).length > MAX_NAME) {
+    const why = isWhole
+      ? `it is longer than ${MAX_NAME} characters`
+      : 'use letters, digits, ".", "_" and "-", or a path';
+    throw new TypeError(`Cannot use the session name ${JSON.stringify(nameOrFile.slice(0, MAX_NAME))}: ${why}`);
   }
   return join(DIRECTORY, `${nameOrFile}.jsonl`);
 }
@@ -81,7 +83,9 @@ export function openFile(path: string, options: Deno.OpenOptions): Deno.FsFile {
     if (options.write && dirname(path) === DIRECTORY) Deno.mkdirSync(DIRECTORY, { recursive: true, mode: 0o700 });
     return Deno.openSync(path, options);
   } catch (error) {
-    throw isTaken(error) ? error : cannotUse(path, error);
+    if (isTaken(error)) throw error;
+    const isAlone = options.write && error instanceof Deno.errors.NotFound;
+    throw cannotUse(path, isAlone ? new Error("its directory is missing") : error);
   }
 }
 
@@ -111,11 +115,9 @@ export function readAll(file: Deno.FsFile, path: string): Uint8Array {
 export function cannotUse(path: string, error: unknown, what: "use" | "write" = "use"): Error {
   if (error instanceof PawlError) return error;
   if (error instanceof Deno.errors.NotCapable) {
-    const [own] = sessionNeeds(path).read;
-    return new PawlError(
-      "permission",
-      `Cannot ${what} the session "${path}": it needs --allow-read=${own} --allow-write=${own}`,
-    );
+    const flags = permissionFlags(sessionNeeds(path)).map(shellQuote).join(" ");
+    return new PawlError("permission", `Cannot ${what} the session "${path}": it needs ${flags}`);
   }
-  return new Error(`Cannot ${what} the session "${path}": ${ioReason(error)}`);
+  const message = `Cannot ${what} the session "${path}": ${ioReason(error)}`;
+  return what === "use" ? new PawlError("invalid_session", message) : new Error(message);
 }

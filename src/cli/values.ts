@@ -76,6 +76,7 @@ export function duration(value: string): number {
   const [, number, unit] = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h)$/.exec(value) ?? [];
   const ms = Math.round(Number(number) * UNITS[unit ?? ""]!);
   if (!(ms >= 1)) throw new Error('must be a time above 0 with a unit, such as "90s", "5m" or "500ms"');
+  if (!Number.isSafeInteger(ms)) throw new Error("must be a shorter time");
   return ms;
 }
 

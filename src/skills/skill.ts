@@ -89,14 +89,8 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   const text = file.replace(/^\ufeff|\r(?=\n)/g, "");
   const [head, yaml] = /---[ \t]*\n([^]*?)^---[ \t]*$/my.exec(text) ?? [];
   if (!head) return "it has no frontmatter";
-  for (const pattern of [HIDDEN, UNSEEN]) {
-    const at = text.search(pattern);
-    if (at >= 0) {
-      return `line ${text.slice(0, at).split("\n").length} has the invisible character U+${
-        text.codePointAt(at)!.toString(16)
-      }`;
-    }
-  }
+  const unseen = unseenIn(text);
+  if (unseen) return unseen;
   const MAX_FRONTMATTER_BYTES = 8192;
   if (new TextEncoder().encode(yaml).length > MAX_FRONTMATTER_BYTES) {
     return `its frontmatter is longer than ${MAX_FRONTMATTER_BYTES} bytes`;
@@ -114,7 +108,17 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
     if (!NAME.test(name)) return "its name is not 1 to 64 lowercase letters, digits, single hyphens";
     if (description.length > 1024) return "its description is longer than 1024 characters";
   }
-  return { name, description, body: text.slice(head.length).trim() };
+  // An escape of YAML writes what does not stand in the file.
+  return unseenIn(`${name} ${description}`, "its frontmatter") ??
+    { name, description, body: text.slice(head.length).trim() };
+}
+
+/** That a text has a character which nobody sees, and where: in its line unless another place is given. */
+function unseenIn(text: string, place?: string): string | undefined {
+  const at = Math.max(text.search(HIDDEN), text.search(UNSEEN));
+  if (at < 0) return;
+  const where = place ?? `line ${text.slice(0, at).split("\n").length}`;
+  return `${where} has the invisible character U+${text.codePointAt(at)!.toString(16)}`;
 }
 
 /** rig's two keys, one line each. What would mean something else in YAML is refused, not misread. */

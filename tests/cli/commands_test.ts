@@ -414,6 +414,16 @@ Deno.test("pawl probe exits by what fails", async () => {
   assertMatch(closed.stdout, /^✗ reachable: /);
 });
 
+Deno.test("pawl models takes a --timeout beyond what a timer counts", async () => {
+  const endpoint = startEndpoint();
+  try {
+    const { code, stdout, stderr } = await pawl(["models", "--base-url", `${endpoint.url}/v1`, "--timeout", "1000h"]);
+    assertEquals([code, stdout, stderr], [0, "scripted\n", ""]);
+  } finally {
+    await endpoint.close();
+  }
+});
+
 Deno.test("pawl models lists one model a line", async () => {
   await withEndpoint({ models: ["a", "b\x1b[2J"] }, async ({ url }) => {
     for (const [dialect, path] of DIALECTS) {

@@ -55,6 +55,21 @@ Deno.test("pawl tells a wrong command line in one line and exits 2", async () =>
         /as its type must be "object": current value is "array"/,
       ],
       [["run", ...url, "--schema", '{"$ref":"#/nope"}', "hi"], 2, /Cannot use --schema: /],
+      [
+        ["run", ...url, "--schema", '{"properties":{"a":{"items":{"pattern":"("}}}}', "hi"],
+        2,
+        /^error: usage: Cannot use --schema: Invalid regular expression: /,
+      ],
+      [
+        ["run", ...url, "--schema", '{"properties":{"a":{"anyOf":[{"patternProperties":{"[":{}}}]}}}', "hi"],
+        2,
+        /^error: usage: Cannot use --schema: Invalid regular expression: /,
+      ],
+      [
+        ["run", ...url, "--schema", '{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"c":{}}}', "hi"],
+        2,
+        /^error: usage: Cannot use --schema: its \$ref "#\/\$defs\/b" leads nowhere\n/,
+      ],
       [["run", ...url, "--schema", "{}", "-x", "hi"], 2, /--schema together with --extract/],
       [["run", ...url, "-t", "read_file=none", "hi"], 2, /none/],
       [["run", ...url, "-t", "write_file", "--approve", "ask", "hi"], 2, /--approve ask as there is no terminal/],
@@ -67,11 +82,29 @@ Deno.test("pawl tells a wrong command line in one line and exits 2", async () =>
       [["run", ...url, "--replay", "none", "hi"], 2, /Cannot read "none"/],
       [["run", ...url, "--fork", "hi"], 2, /--fork without --session or --continue/],
       [["run", ...url, "--session", "../x y", "-c", "hi"], 2, /--continue together with --session/],
+      [
+        ["run", ...url, "--session", "x.jsonl", "--output", "./x.jsonl", "hi"],
+        2,
+        /--session together with --output on/,
+      ],
+      [["run", ...url, "--output", "dir/../x", "--record", `${cwd}/x`, "hi"], 2, /--output together with --record on/],
+      [["probe", ...url, "--output", "x", "--record", "x"], 2, /--output together with --record on the same file "x"/],
+      [
+        ["chat", ...url, "--session", "x", "--record", ".pawl/sessions/x.jsonl"],
+        2,
+        /--session together with --record on the same file/,
+      ],
+      [["run", ...url, "--session", "x.jsonl", "--output", "y", "--record", "z", "@none"], 2, /Cannot read "none"/],
       [["run", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "hi"], 2, /name one with --model/],
       [["chat", "hi"], 2, /chat takes flags only; pawl run takes a prompt/],
       [["models", "x"], 2, /models takes flags only/],
       [["completions"], 2, /the shell must be bash, zsh, fish/],
       [["completions", "fihs"], 2, /did you mean fish\?/],
+      [
+        ["completions", "bash", "fish"],
+        2,
+        /Cannot print completions of 2 shells at once: name one of bash, zsh, fish\n/,
+      ],
       [["run", ...url, "--temperature", "9", "hi"], 2, /a number from 0 to 2/],
     ], cwd);
   });
@@ -83,6 +116,13 @@ Deno.test("pawl tells a session that cannot be used in one line and exits 3", as
     const url = ["--base-url", "http://127.0.0.1:9/v1", "-m", "x"];
     await check([
       [["run", ...url, "--session", "no.jsonl", "hi"], 3, /^error: invalid_session: /],
+      [
+        ["run", ...url, "--session", "none/x.jsonl", "hi"],
+        3,
+        /^error: invalid_session: .*: its directory is missing\n/,
+      ],
+      [["run", ...url, "--session", "no.jsonl/x.jsonl", "hi"], 3, /^error: invalid_session: .*: not a directory\n/i],
+      [["run", ...url, "--session", "none/x.jsonl", "--fork", "hi"], 3, /^error: invalid_session: .*: there is none\n/],
       [["chat", ...url, "-c"], 3, /^error: invalid_session: /],
     ], cwd);
   });

@@ -88,6 +88,8 @@ Deno.test("parseCommandLine refuses each wrong value with what it must be", () =
     ["--temperature", "3", "a number from 0 to 2"],
     ["--timeout", "90", "a time above 0 with a unit"],
     ["--timeout", "0s", "a time above 0 with a unit"],
+    ["--timeout", "999999999999h", "must be a shorter time"],
+    ["--limit", "idleTimeoutMs=999999999999h", "must give idleTimeoutMs a shorter time"],
     ["--thinking", "deep", "low, medium, high or a number of tokens"],
     ["--limit", "nope=1", "must name one of maxResponseBytes"],
     ["--limit", "idleTimeoutMs=soon", "must give idleTimeoutMs a time above 0"],
@@ -126,6 +128,14 @@ Deno.test("parseCommandLine refuses tools that there are not, or without their g
   assertStringIncludes(refused("run", "-t", "rm", "hi"), 'Cannot use the tool "rm": the built-in tools are read_file');
   assertStringIncludes(refused("run", "-t", "fetch_url", "hi"), "name its hosts");
   assertStringIncludes(refused("run", "-t", "run_command=", "hi"), "name its programs");
+});
+
+Deno.test("parseCommandLine refuses a value behind a switch, which would turn it on whatever it says", () => {
+  for (const arg of ["--json=no", "--dry-run=no", "--quiet=false", "--no-tools=", "-q=no", "-qx=no"]) {
+    assertStringIncludes(refused("run", arg, "hi"), `Cannot use ${arg.split("=")[0]} with a value: it is a switch`);
+  }
+  assertStringIncludes(refused("run", "--jsno=no", "hi"), 'Unknown flag "--jsno"; did you mean --json?');
+  assertEquals(parseCommandLine(["run", "-qm=no", "--", "-q=no"]).words, ["-q=no"]);
 });
 
 Deno.test("parseCommandLine reads sizes, times, levels and pairs", () => {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { explain, joinNeeds, permissionFlags, shellQuote } from "../../src/cli/permissions.ts";
 import { startEndpoint } from "../support/endpoint.ts";
-import { inDirectory, pawlWith } from "./pawl.ts";
+import { inDirectory, pawl, pawlWith } from "./pawl.ts";
 
 Deno.test("joinNeeds keeps each name once and drops empty classes", () => {
   assertEquals(joinNeeds({ read: ["a"], net: [] }, { read: ["b", "a"], run: ["git"] }), {
@@ -19,6 +19,35 @@ Deno.test("permissionFlags writes flags in one order, and for a path with a comm
   const paths = ["/a/b,c/d,e", "/a/,b", "/,a", ",a", "a/b/,", "./a,b"];
   assertEquals(permissionFlags({ write: paths }), ["--allow-write=/a,/,.,a/b"]);
   assertEquals(permissionFlags({}), []);
+});
+
+Deno.test({
+  name: "permissionFlags asks for everything where Deno grants nothing less",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const some = ["/dev/null", "/dev/zero", "/dev/urandom", "/etc/passwd", "dev/stdin", "/devices"];
+    assertEquals(permissionFlags({ read: some }), [`--allow-read=${some.join(",")}`]);
+    assertEquals(permissionFlags({ read: ["/dev/tty"], write: ["/dev/null"] }).length, 2);
+    for (const path of ["/dev/stdin", "/dev/fd/3", "//dev/shm/x", "/proc/self/fd/0", "/proc", "/sys/kernel/x"]) {
+      assertEquals(permissionFlags({ net: ["h:1"], read: ["a", path] }), ["--allow-all"]);
+      assertEquals(permissionFlags({ write: [path] }), ["--allow-all"]);
+    }
+    assertEquals(permissionFlags({ write: ["/dev/tty"] }), ["--allow-all"]);
+    const endpoint = startEndpoint();
+    try {
+      const at = ["run", "--base-url", `${endpoint.url}/v1`, "-m", "scripted", "--no-skills"];
+      const { code, stdout } = await pawl([...at, "Say", "@/dev/stdin"], { stdin: "piped" });
+      assertEquals([code, stdout.includes("piped")], [0, true]);
+      // What Deno says is granted, and refuses all the same.
+      const exact = [`--allow-net=${endpoint.host}`, "--allow-read=/dev/stdin", "--allow-write=/dev/fd/1"];
+      for (const args of [["@/dev/stdin"], ["--output", "/dev/fd/1", "hi"]]) {
+        const { code, stderr } = await pawlWith(exact, [...at, ...args]);
+        assertEquals([code, /^error: permission: .*: it needs --allow-all\n$/.test(stderr)], [9, true], stderr);
+      }
+    } finally {
+      await endpoint.close();
+    }
+  },
 });
 
 Deno.test("shellQuote leaves plain words and quotes the rest", () => {

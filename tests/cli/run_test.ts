@@ -149,6 +149,13 @@ Deno.test("pawl run says that it waits for standard input, once", async () => {
   });
 });
 
+Deno.test("pawl run says that it is standard input which cannot be read", async () => {
+  await withEndpoint({}, async (endpoint) => {
+    const { code, stderr } = await shell(`pawl ${at(endpoint, "Hi").join(" ")} </`, [`--allow-net=${endpoint.host}`]);
+    assertEquals([code, stderr], [2, "error: usage: Cannot read standard input: it is a directory\n"]);
+  });
+});
+
 Deno.test("pawl run sends images and texts that are attached", async () => {
   await withEndpoint({}, async (endpoint) => {
     await inDirectory(async (directory) => {
@@ -205,6 +212,21 @@ Deno.test("pawl run --schema asks once more and prints JSON that fits, or exits 
       assertEquals([never.code, never.stdout], [8, ""]);
       assertMatch(never.stderr, /^error: invalid_json: /);
     });
+  });
+});
+
+Deno.test("pawl run --schema follows references, and tells what only an answer shows to be no schema", async () => {
+  const node = { type: "object", properties: { next: { $ref: "#/$defs/node" }, "$ref": { pattern: "^a" } } };
+  const extra = { "x-mask": { pattern: "(" }, examples: [{ $ref: "#/none" }] };
+  const list = JSON.stringify({ properties: { head: { $ref: "#/$defs/node" } }, $defs: { node }, ...extra });
+  const odd = JSON.stringify({ properties: { a: { enum: 5 } } });
+  const answers = ['{"head":{"next":{"next":{"$ref":"abc"}}}}', '{"a":1}'];
+  await withEndpoint({ script: () => ({ text: answers.shift()! }) }, async (endpoint) => {
+    const fits = await pawl(at(endpoint, "--schema", list, "a list"));
+    assertEquals([fits.code, fits.stderr], [0, ""]);
+    const fails = await pawl(at(endpoint, "--schema", odd, "a number"));
+    assertEquals(fails.code, 2);
+    assertMatch(fails.stderr, /^error: usage: Cannot use --schema: /);
   });
 });
 

@@ -67,6 +67,7 @@ Deno.test("sessionPath, sessionNeeds: a name lies in .pawl/sessions, a path wher
   for (const name of ["", ".", "..", "a b", "-x", ".hidden", "a\n", "x".repeat(101)]) {
     assertThrows(() => sessionPath(name), TypeError, "Cannot use the session name");
   }
+  assertThrows(() => sessionPath("x".repeat(300)), TypeError, "it is longer than 100 characters");
   assertEquals(sessionNeeds(sessionPath("x")), { read: [".pawl/sessions"], write: [".pawl/sessions"] });
   assertEquals(sessionNeeds(), { read: [".pawl/sessions"], write: [".pawl/sessions"] });
   assertEquals(sessionNeeds("d/x.jsonl"), { read: ["d/x.jsonl"], write: ["d/x.jsonl"] });
@@ -311,7 +312,8 @@ Deno.test("Session leaves alone what it cannot repair", async () => {
       assert(isPawlError(error, "invalid_session"));
     }
     assert(isPawlError(assertThrows(() => Session.open(`${dir}/absent`, { mustExist: true })), "invalid_session"));
-    assertThrows(() => Session.open(`${dir}/absent/x`), Error, "no such file or directory");
+    const alone = assertThrows(() => Session.open(`${dir}/absent/x`), Error, "its directory is missing");
+    assert(isPawlError(alone, "invalid_session"));
   });
 });
 

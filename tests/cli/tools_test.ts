@@ -259,6 +259,24 @@ Deno.test("read_file reads lines, says how to go on, and stays within its caps",
   });
 });
 
+Deno.test("read_file says why a file cannot be opened, and tells no path that was not asked for", async () => {
+  await withTree(async (_, grant) => {
+    const read = await tool(`read_file=${grant}`);
+    const { open } = Deno;
+    // As who runs the tests may be allowed to open everything.
+    Deno.open = (path) => {
+      const error = new Deno.errors.PermissionDenied(`Permission denied (os error 13): open '/real${path}'`);
+      return Promise.reject(Object.assign(error, { code: "EACCES" }));
+    };
+    try {
+      const path = `${grant}/a.txt`;
+      assertEquals(await failure(read, { path }), `Cannot read "${path}": the file system does not permit it`);
+    } finally {
+      Deno.open = open;
+    }
+  });
+});
+
 Deno.test("list_files lists in order, marks what is what, and follows no link", async () => {
   await withTree(async (_dir, grant) => {
     const list = await tool(`list_files=${grant}`);

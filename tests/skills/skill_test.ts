@@ -88,6 +88,15 @@ Deno.test("parseSkill refuses characters that nobody sees, and names the line", 
   assertEquals(parseSkill(file("x", "d", writing)).body, writing);
 });
 
+Deno.test("parseSkill refuses what only parseYaml makes invisible", () => {
+  for (const [name, description] of [["x", "d\u202ee\x1b[31m"], ["a\u200bb", "d"], ["x", "\ufe00\ufe01\ufe02"]]) {
+    const parseYaml = () => ({ name, description });
+    const error = assertThrows(() => parseSkill("---\n…\n---\nB", { parseYaml }), Error);
+    assert(isPawlError(error, "invalid_skill"));
+    assertStringIncludes(error.message, "its frontmatter has the invisible character U+");
+  }
+});
+
 Deno.test("parseSkill hands the frontmatter to parseYaml and takes only strings", () => {
   const parseYaml = (text: string) => JSON.parse(text);
   const text = '---\n{"name":"x","description":"a\\n b","metadata":{"k":"v"}}\n---\nB';

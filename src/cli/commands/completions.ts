@@ -12,7 +12,10 @@ import { didYouMean } from "../flags.ts";
 export default function (context: Context): Promise<number> {
   const [shell, ...rest] = context.words;
   const known = SHELLS.find((name) => name === shell);
-  if (known === undefined || rest.length > 0) {
+  if (rest.length > 0) {
+    throw usage(`Cannot print completions of ${context.words.length} shells at once: name one of ${SHELLS.join(", ")}`);
+  }
+  if (known === undefined) {
     const given = shell === undefined ? "" : `: current value is ${quote(shell)}${didYouMean(shell, SHELLS)}`;
     throw usage(`Cannot print completions as the shell must be ${SHELLS.join(", ")}${given}`);
   }

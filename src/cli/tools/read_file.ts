@@ -4,7 +4,7 @@
  */
 import type { Tool } from "../../model/tool.ts";
 import { intOf, textOf } from "./input.ts";
-import type { Fence } from "./paths.ts";
+import { type Fence, ioReason } from "./paths.ts";
 
 const MAX_LINES = 2000;
 const MAX_LINE = 2000;
@@ -92,7 +92,9 @@ async function excerpt(at: string, shown: string, first: number, limit: number, 
     }
   }
 
-  const file = await Deno.open(at);
+  const file = await Deno.open(at).catch((error: unknown) => {
+    throw new Error(`Cannot read "${shown}": ${ioReason(error)}`);
+  });
   for await (const chunk of file.readable) {
     signal.throwIfAborted();
     if (chunk.includes(0)) throw new Error(`Cannot read "${shown}": it is no text`);
