@@ -158,6 +158,23 @@ terminalTest("pawl run on a terminal says what it waits for after 3 s, and takes
   assertEquals(screen.split("\n").slice(0, 2), ["At last.", "EXIT 0"]);
 });
 
+terminalTest("pawl chat waits for nobody once it has the models: the prompt and the question stay as they are", {
+  models: ["alpha"],
+}, async (endpoint) => {
+  const args = ["chat", "--base-url", `${endpoint.url}/v1`];
+  await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], args);
+  await tmux.shows(PROMPT);
+  // As long as it takes until waiting is told of.
+  await new Promise((done) => setTimeout(done, 3500));
+  assertMatch(await tmux.screen(), /replies of up to 8192 tokens[^\n]*\n>$/);
+  await tmux.type("/model", "Enter");
+  await tmux.shows(/Model[^]*alpha/);
+  await new Promise((done) => setTimeout(done, 3500));
+  assert(!(await tmux.screen()).includes("waiting"));
+  await tmux.type("Enter");
+  await tmux.shows("(the model is alpha)");
+});
+
 terminalTest("pawl run without a prompt on a terminal says how to give one", {}, async (endpoint) => {
   await using tmux = await Tmux.start([], at(endpoint, "run"));
   const screen = await tmux.shows("EXIT 2");
