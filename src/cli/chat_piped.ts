@@ -28,8 +28,9 @@ export async function hold(chat: Chat): Promise<number> {
 /** One message. Returns a status if the chat ends with it. */
 async function take(chat: Chat, line: string): Promise<number | undefined> {
   if (line.trim() === "") return undefined;
-  const meaning = await understand(chat, line);
+  const { signal } = chat.context;
+  const meaning = await understand(chat, line, signal);
   if (meaning === "leave") return 0;
   if (meaning === "done") return undefined;
-  return await chat.say(meaning.message, chat.context.signal) || undefined;
+  return await chat.say(meaning.message, signal) || undefined;
 }
