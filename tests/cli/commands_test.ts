@@ -414,6 +414,16 @@ Deno.test("pawl probe exits by what fails", async () => {
   assertMatch(closed.stdout, /^✗ reachable: /);
 });
 
+Deno.test("pawl probe exits 3 where the key is refused, as every command", async () => {
+  for (const status of [401, 403]) {
+    await withEndpoint({ script: () => new Response("no", { status }) }, async ({ url }) => {
+      const { code, stdout } = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted"]);
+      assertEquals(code, 3);
+      assertMatch(stdout, new RegExp(`^✗ streaming: .*${status}.*; check the API key$`, "m"));
+    });
+  }
+});
+
 Deno.test("pawl models lists one model a line", async () => {
   await withEndpoint({ models: ["a", "b\x1b[2J"] }, async ({ url }) => {
     for (const [dialect, path] of DIALECTS) {

@@ -2,9 +2,10 @@
  * `pawl probe`: what an endpoint and its model can do, and which switch to set.
  * @module
  */
-import { quote } from "../../model/error.ts";
+import { isPawlError, type PawlError, quote } from "../../model/error.ts";
 import { probe, type ProbeCheck, type ProbeReport } from "../../agent/probe.ts";
 import { probeToolCalling } from "../../agent/probe_tool_calling.ts";
+import type { Provider } from "../../provider/provider.ts";
 import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { inFlags, usage } from "../exit.ts";
@@ -14,6 +15,7 @@ import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Exit statuses where a check fails that an agent cannot work without. */
+const EXIT_REFUSED = 3;
 const EXIT_UNREACHABLE = 4;
 const EXIT_FAILED = 5;
 
@@ -54,7 +56,9 @@ export default async function (context: Context): Promise<number> {
     } else terminal.out("✓ tool call: the model calls a tool when told to\n");
     return 0;
   }
-  const report = await probe(provider, {
+  let isRefused = false;
+  const watched = watch(provider, ({ status }) => isRefused ||= status === 401 || status === 403);
+  const report = await probe(watched, {
     signal,
     ...options.context !== undefined && { context: options.context },
     onCheck(check) {
@@ -81,7 +85,23 @@ export default async function (context: Context): Promise<number> {
     terminal.note("note: the profile is not written, as a check failed that an agent needs");
   }
   const failed = report.checks.find(({ status }) => status === "fail");
-  return report.ok ? 0 : failed?.name === "reachable" ? EXIT_UNREACHABLE : EXIT_FAILED;
+  if (report.ok) return 0;
+  return failed?.name === "reachable" ? EXIT_UNREACHABLE : isRefused ? EXIT_REFUSED : EXIT_FAILED;
+}
+
+/** The same provider; it tells with which error a reply fails, as a report has only the words of it. */
+function watch(provider: Provider, onError: (error: PawlError) => void): Provider {
+  return {
+    ...provider,
+    async *stream(...call) {
+      try {
+        return yield* provider.stream(...call);
+      } catch (error) {
+        if (isPawlError(error)) onError(error);
+        throw error;
+      }
+    },
+  };
 }
 
 function tell(terminal: Terminal, { name, status, detail, hint }: ProbeCheck): void {
