@@ -424,6 +424,36 @@ Deno.test("pawl probe exits 3 where the key is refused, as every command", async
   }
 });
 
+Deno.test("pawl probe --tool-calling tells JSON in the form of a report, the status, and which flags do not go with it", async () => {
+  await withEndpoint({}, async ({ url }) => {
+    const { code, stdout } = await pawl([
+      "probe",
+      "--base-url",
+      `${url}/v1`,
+      "-m",
+      "scripted",
+      "--tool-calling",
+      "--json",
+    ]);
+    assertEquals([code, JSON.parse(stdout)], [0, {
+      type: "probe",
+      ok: true,
+      dialect: "openai_chat",
+      model: "scripted",
+      checks: [{ name: "tool_call", status: "pass", detail: "the model calls a tool when told to" }],
+      profile: { dialect: "openai_chat", "base-url": `${url}/v1`, model: "scripted" },
+    }]);
+  });
+  await withEndpoint({ key: "wanted-key-123" }, async ({ url, host }) => {
+    const { code, stderr } = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--tool-calling"]);
+    assertEquals([code, stderr], [3, `error: http_status: Cannot probe the model: HTTP status 401 (${host})\n`]);
+  });
+  for (const [flag, value] of [["--output", "p.yaml"], ["--context", "100"]] as const) {
+    const { code, stderr } = await pawlWith([], ["probe", "-m", "x", "--tool-calling", flag, value]);
+    assertEquals([code, stderr], [2, `error: usage: Cannot use --tool-calling together with ${flag}\n`]);
+  }
+});
+
 Deno.test("pawl models lists one model a line", async () => {
   await withEndpoint({ models: ["a", "b\x1b[2J"] }, async ({ url }) => {
     for (const [dialect, path] of DIALECTS) {
