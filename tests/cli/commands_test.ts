@@ -36,6 +36,16 @@ Deno.test("pawl chat reads a pipe line by line and keeps the conversation, in bo
   });
 });
 
+Deno.test("pawl chat refuses a line, and lines that go on, above the bound of every other input", async () => {
+  const host = closedHost();
+  const chat = `head -c 25000000 | pawl chat -m x --base-url http://${host}/v1; exit "\${PIPESTATUS[2]}"`;
+  for (const [input, what] of [["cat /dev/zero", "line"], ["yes 'on and on \\'", "message"]]) {
+    const { code, stdout, stderr } = await shell(`${input} | ${chat}`, [`--allow-net=${host}`]);
+    const told = `error: usage: Cannot read "a ${what} of standard input": it is larger than 20971520 bytes\n`;
+    assertEquals([code, stdout, stderr.replace(/^(cat|yes): .*\n/gm, "")], [2, "", told]);
+  }
+});
+
 Deno.test("pawl chat without a system prompt sends none", async () => {
   await withEndpoint({}, async (endpoint) => {
     await pawl(["chat", "--base-url", `${endpoint.url}/v1`, "-m", "scripted", "-s", ""], { stdin: "hi\n" });
