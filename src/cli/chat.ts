@@ -9,6 +9,7 @@ import { isPawlError } from "../model/error.ts";
 import type { Message, Usage } from "../model/message.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Provider } from "../provider/provider.ts";
+import { race } from "../wire/race.ts";
 import type { Context, Ready } from "./context.ts";
 import { type Endpoint, loopOptions } from "./endpoint.ts";
 import { withAttachments } from "./input.ts";
@@ -109,7 +110,7 @@ export class Chat {
    * @returns The exit status that the turn would end a program with.
    */
   async say(text: string, signal: AbortSignal): Promise<number> {
-    this.conversation.addUserMessage(await withAttachments(text, this.#attachments));
+    this.conversation.addUserMessage(await race(withAttachments(text, this.#attachments), signal));
     this.#attachments = [];
     this.session?.save();
     return await this.reply(signal);

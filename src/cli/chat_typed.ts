@@ -52,13 +52,15 @@ export async function hold(chat: Chat): Promise<number> {
 
 /** One message; whatever fails, the chat goes on. Returns whether it ends. */
 async function take(chat: Chat, text: string, signal: AbortSignal): Promise<boolean> {
+  const { context: { signal: whole, terminal }, endpoint: { host } } = chat;
   try {
-    const meaning = await understand(chat, text);
+    const meaning = await understand(chat, text, signal);
     if (meaning === "leave") return true;
     if (meaning !== "done") await chat.say(meaning.message, signal);
   } catch (error) {
-    if (chat.context.signal.aborted) throw error;
-    tellFailure(chat.context.terminal, error, { host: chat.endpoint.host });
+    if (whole.aborted) throw error;
+    if (error === signal.reason) terminal.line("(stopped; Ctrl-C again leaves)", "yellow");
+    else tellFailure(terminal, error, { host });
   }
   return false;
 }

@@ -11,7 +11,7 @@ import { Finished } from "./exit.ts";
  *
  * @param secrets Taken out of what is shown.
  */
-export function dryFetch({ terminal, stop }: Context, secrets: readonly string[]): typeof fetch {
+export function dryFetch({ terminal, signal, stop }: Context, secrets: readonly string[]): typeof fetch {
   const redact = createRedactor(secrets);
   return (input, init) => {
     const headers = Object.fromEntries(
@@ -19,8 +19,9 @@ export function dryFetch({ terminal, stop }: Context, secrets: readonly string[]
     );
     const body: unknown = JSON.parse(redact(String(init?.body ?? "null")));
     terminal.json(JSON.stringify({ method: init?.method ?? "GET", url: String(input), headers, body }, null, 2));
-    const reason = new Finished();
-    stop(reason);
-    return Promise.reject(reason);
+    // What cannot be written stops first, with a reason of its own.
+    terminal.flush();
+    stop(new Finished());
+    return Promise.reject(signal.reason);
   };
 }

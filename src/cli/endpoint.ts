@@ -75,7 +75,7 @@ export async function openEndpoint(context: Context, ready: Ready, pick: PickMod
     options: settings.options,
     fetch: special ?? fetch,
     change: (to) => createProvider({ ...options, model, ...to }),
-    listModels: (signal) => lister(options).listModels({ signal }),
+    listModels: (signal) => listModels(context, options, signal),
   };
 }
 
@@ -90,6 +90,15 @@ function lister(options: Omit<ProviderOptions, "model">): Provider {
   return createProvider({ ...options, model: "none" });
 }
 
+/** The list is complete at once: whoever asks next has the terminal to himself. */
+function listModels(
+  { progress }: Context,
+  options: Omit<ProviderOptions, "model">,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return lister(options).listModels({ signal }).finally(() => progress.end());
+}
+
 interface Choice {
   options: Omit<ProviderOptions, "model">;
   settings: Settings;
@@ -99,7 +108,7 @@ interface Choice {
 async function chooseModel(context: Context, { options, settings: { host }, pick }: Choice): Promise<string> {
   const { signal, terminal, options: { "dry-run": isDry } } = context;
   if (isDry) throw usage("Cannot choose a model without sending anything: name one with --model");
-  const models = await lister(options).listModels({ signal }).catch((error) => {
+  const models = await listModels(context, options, signal).catch((error) => {
     // Many endpoints list nothing; whatever else is wrong is told as it is.
     const isMissing = isPawlError(error) && (error.code === "malformed_stream" || /^40[045]$/.test(`${error.status}`));
     if (!isMissing) throw error;

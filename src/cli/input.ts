@@ -9,7 +9,7 @@ import { permissionFlags, shellQuote } from "./permissions.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** More of one file, or of standard input, is a mistake and no prompt. */
-const MAX_INPUT_BYTES = 20 * 1024 * 1024;
+export const MAX_INPUT_BYTES = 20 * 1024 * 1024;
 const STDIN_PATIENCE_MS = 2000;
 
 /** Why a file operation failed, in the middle of a line. */
@@ -58,6 +58,11 @@ function decode(bytes: Uint8Array, what: string): string {
   }
 }
 
+/** The error for an input that is larger than {@linkcode MAX_INPUT_BYTES}. */
+export function tooLarge(what: string): CliError {
+  return usage(`Cannot read ${quote(what)}: it is larger than ${MAX_INPUT_BYTES} bytes`);
+}
+
 /** Reads to the end. Not through a stream: the first one costs a start 5 ms. */
 async function collect(
   read: (buffer: Uint8Array) => Promise<number | null>,
@@ -67,7 +72,7 @@ async function collect(
   let size = 0;
   for (let count; (count = await read(bytes.subarray(size))) !== null;) {
     size += count;
-    if (size > MAX_INPUT_BYTES) throw usage(`Cannot read ${quote(what)}: it is larger than ${MAX_INPUT_BYTES} bytes`);
+    if (size > MAX_INPUT_BYTES) throw tooLarge(what);
     if (size === bytes.length) {
       const larger = new Uint8Array(2 * size);
       larger.set(bytes);

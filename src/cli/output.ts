@@ -84,8 +84,13 @@ export class OutputFile {
   }
 }
 
-/** Writes a whole file. */
-export async function writeText(path: string, text: string): Promise<void> {
+/**
+ * Writes a whole file.
+ *
+ * @param signal Nothing is written once it is aborted, also where opening took longer.
+ */
+export async function writeText(path: string, text: string, signal: AbortSignal): Promise<void> {
   using file = await OutputFile.open(path);
+  signal.throwIfAborted();
   file.write(text);
 }

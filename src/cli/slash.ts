@@ -4,6 +4,7 @@
  */
 import { quote } from "../model/error.ts";
 import { Conversation } from "../model/conversation.ts";
+import { race } from "../wire/race.ts";
 import type { Chat } from "./chat.ts";
 import { usage } from "./exit.ts";
 import { didYouMean } from "./flags.ts";
@@ -16,7 +17,7 @@ interface Slash {
   /** What may stand behind it. */
   argument: string;
   help: string;
-  run(chat: Chat, argument: string): unknown;
+  run(chat: Chat, argument: string, signal: AbortSignal): unknown;
 }
 
 const COMMANDS: Record<string, Slash> = {
@@ -38,9 +39,11 @@ export type Meaning = { message: string } | "done" | "leave";
 /**
  * Understands a line, and does what it commands. A line such as `/etc/passwd is odd` is a message, and so is `//word`, as `/word`.
  *
+ * @param signal Gives a command up, also one that waits for a FIFO: nothing of it happens afterwards.
  * @throws {CliError} `usage`: there is no such command, or it cannot be done.
+ * @throws `signal.reason`
  */
-export async function understand(chat: Chat, line: string): Promise<Meaning> {
+export async function understand(chat: Chat, line: string, signal: AbortSignal): Promise<Meaning> {
   if (line.startsWith("//")) return { message: line.slice(1) };
   const [, name, argument = ""] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(line.trimEnd()) ?? [];
   if (name === undefined) return { message: line };
@@ -53,7 +56,7 @@ export async function understand(chat: Chat, line: string): Promise<Meaning> {
     throw usage(`Cannot use ${quote(argument)}: /${name} takes nothing behind it`);
   }
   if (argument === "" && /^[A-Z]/.test(command.argument)) throw usage(`Cannot do /${name} without ${command.argument}`);
-  await command.run(chat, argument);
+  await command.run(chat, argument, signal);
   return name === "exit" ? "leave" : "done";
 }
 
@@ -83,19 +86,19 @@ function undo(chat: Chat): void {
   chat.context.terminal.note("(the last message is taken back)");
 }
 
-async function system(chat: Chat, argument: string): Promise<void> {
+async function system(chat: Chat, argument: string, signal: AbortSignal): Promise<void> {
   if (argument === "") return chat.context.terminal.line(chat.system || "(no system prompt)");
-  chat.setSystem(argument === '""' ? "" : await textOrFile(argument));
+  chat.setSystem(argument === '""' ? "" : await race(textOrFile(argument), signal));
 }
 
-async function model(chat: Chat, argument: string): Promise<void> {
+async function model(chat: Chat, argument: string, signal: AbortSignal): Promise<void> {
   const { context, endpoint } = chat;
   let name = argument;
   if (name === "") {
-    const models = await endpoint.listModels(context.signal);
+    const models = await endpoint.listModels(signal);
     if (!chat.isTyped) return context.terminal.line([chat.provider.model, ...models].join("\n"));
     const { choose } = await import("./ask.ts");
-    name = await choose("Model", models, context.signal);
+    name = await choose("Model", models, signal);
   }
   chat.provider = endpoint.change({ model: name });
   context.terminal.note(`(the model is ${name})`);
@@ -111,13 +114,13 @@ function tokens(chat: Chat): void {
   chat.context.terminal.line(describeUsage(chat.usage));
 }
 
-async function save(chat: Chat, file: string): Promise<void> {
-  await writeText(file, JSON.stringify(chat.conversation, null, 1) + "\n");
+async function save(chat: Chat, file: string, signal: AbortSignal): Promise<void> {
+  await race(writeText(file, JSON.stringify(chat.conversation, null, 1) + "\n", signal), signal);
   chat.context.terminal.note(`(saved to ${file})`);
 }
 
-async function load(chat: Chat, file: string): Promise<void> {
-  const text = await readText(file);
+async function load(chat: Chat, file: string, signal: AbortSignal): Promise<void> {
+  const text = await race(readText(file), signal);
   try {
     chat.conversation = Conversation.fromJSON(JSON.parse(text));
   } catch (error) {

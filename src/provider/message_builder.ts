@@ -53,7 +53,7 @@ export function createMessageBuilder(
   { limits, progress }: Pick<Exchange, "limits" | "progress">,
   { origin, sent, redact, splitText }: BuilderOptions,
 ): MessageBuilder {
-  const { drafts, advance, tell, identify } = createBlockQueue(emit);
+  const { drafts, advance, tell, identify } = createBlockQueue((event) => events.push(event));
   const byKey = new Map<unknown, Draft>();
   const splitter = splitText
     ? createSplitter(
@@ -78,12 +78,8 @@ export function createMessageBuilder(
     return drafts[drafts.length - 1];
   }
 
-  function emit(event: StreamEvent): void {
-    events.push(event);
-  }
-
   function begin(): void {
-    if (!isStarted) emit({ type: "message_start", role: "assistant" });
+    if (!isStarted) events.push({ type: "message_start", role: "assistant" });
     isStarted = true;
   }
 
@@ -303,7 +299,7 @@ export function createMessageBuilder(
       const message = messageOf(drafts);
       const warnings = warningsOf(message.content, info.usage, sent);
       if (warnings.length > 0) info.warnings = warnings;
-      emit({ type: "message_complete", message, stopReason, ...info });
+      events.push({ type: "message_complete", message, stopReason, ...info });
       return message;
     },
 

@@ -36,6 +36,16 @@ Deno.test("pawl chat reads a pipe line by line and keeps the conversation, in bo
   });
 });
 
+Deno.test("pawl chat refuses a line, and lines that go on, above the bound of every other input", async () => {
+  const host = closedHost();
+  const chat = `head -c 25000000 | pawl chat -m x --base-url http://${host}/v1; exit "\${PIPESTATUS[2]}"`;
+  for (const [input, what] of [["cat /dev/zero", "line"], ["yes 'on and on \\'", "message"]]) {
+    const { code, stdout, stderr } = await shell(`${input} | ${chat}`, [`--allow-net=${host}`]);
+    const told = `error: usage: Cannot read "a ${what} of standard input": it is larger than 20971520 bytes\n`;
+    assertEquals([code, stdout, stderr.replace(/^(cat|yes): .*\n/gm, "")], [2, "", told]);
+  }
+});
+
 Deno.test("pawl chat without a system prompt sends none", async () => {
   await withEndpoint({}, async (endpoint) => {
     await pawl(["chat", "--base-url", `${endpoint.url}/v1`, "-m", "scripted", "-s", ""], { stdin: "hi\n" });
@@ -421,6 +431,46 @@ Deno.test("pawl models takes a --timeout beyond what a timer counts", async () =
     assertEquals([code, stdout, stderr], [0, "scripted\n", ""]);
   } finally {
     await endpoint.close();
+  }
+});
+
+Deno.test("pawl probe exits 3 where the key is refused, as every command", async () => {
+  for (const status of [401, 403]) {
+    await withEndpoint({ script: () => new Response("no", { status }) }, async ({ url }) => {
+      const { code, stdout } = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted"]);
+      assertEquals(code, 3);
+      assertMatch(stdout, new RegExp(`^✗ streaming: .*${status}.*; check the API key$`, "m"));
+    });
+  }
+});
+
+Deno.test("pawl probe --tool-calling tells JSON in the form of a report, the status, and which flags do not go with it", async () => {
+  await withEndpoint({}, async ({ url }) => {
+    const { code, stdout } = await pawl([
+      "probe",
+      "--base-url",
+      `${url}/v1`,
+      "-m",
+      "scripted",
+      "--tool-calling",
+      "--json",
+    ]);
+    assertEquals([code, JSON.parse(stdout)], [0, {
+      type: "probe",
+      ok: true,
+      dialect: "openai_chat",
+      model: "scripted",
+      checks: [{ name: "tool_call", status: "pass", detail: "the model calls a tool when told to" }],
+      profile: { dialect: "openai_chat", "base-url": `${url}/v1`, model: "scripted" },
+    }]);
+  });
+  await withEndpoint({ key: "wanted-key-123" }, async ({ url, host }) => {
+    const { code, stderr } = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted", "--tool-calling"]);
+    assertEquals([code, stderr], [3, `error: http_status: Cannot probe the model: HTTP status 401 (${host})\n`]);
+  });
+  for (const [flag, value] of [["--output", "p.yaml"], ["--context", "100"]] as const) {
+    const { code, stderr } = await pawlWith([], ["probe", "-m", "x", "--tool-calling", flag, value]);
+    assertEquals([code, stderr], [2, `error: usage: Cannot use --tool-calling together with ${flag}\n`]);
   }
 });
 

@@ -279,6 +279,18 @@ Deno.test("pawl run tells a full disk, and ends quietly when its reader leaves",
   });
 });
 
+Deno.test("pawl run --dry-run tells a full disk, and ends quietly when its reader leaves", async () => {
+  const full = await shell("pawl run --dry-run -m x hi </dev/null >/dev/full", []);
+  assertEquals([full.code, full.stderr], [
+    1,
+    "error: output: Cannot write to standard output: No space left on device (os error 28)\n",
+  ]);
+  // More than a pipe holds: the reader is gone before all is written.
+  const prompt = "printf 'word %.0s' {1..20000}";
+  const closed = await shell(`${prompt} | pawl run --dry-run -m x | head -c 1; echo "\${PIPESTATUS[1]}" >&2`, []);
+  assertEquals([closed.stdout, closed.stderr], ["{", "141\n"]);
+});
+
 Deno.test("pawl run ends within a second of SIGINT with 130 and of SIGTERM with 143, and tells what it has", async () => {
   await withEndpoint({ script: () => ({ text: "word ".repeat(500) }), pauseMs: 20 }, async (endpoint) => {
     for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {

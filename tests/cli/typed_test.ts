@@ -75,6 +75,54 @@ terminalTest(
   },
 );
 
+Deno.test({
+  name: "pawl chat stops what a command waits for when Ctrl-C is pressed, and leaves at a second one",
+  ignore: !HAS_TMUX,
+  async fn() {
+    const asked = Promise.withResolvers<void>();
+    // It never answers.
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ signal }) => {
+      asked.resolve();
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(new Response())));
+    });
+    try {
+      await inDirectory(async (directory) => {
+        const fifo = `${directory}/fifo`;
+        await new Deno.Command("mkfifo", { args: [fifo] }).output();
+        const host = `127.0.0.1:${server.addr.port}`;
+        const flags = [`--allow-net=${host}`, `--allow-read=${directory}`];
+        await using tmux = await Tmux.start(flags, ["chat", "--base-url", `http://${host}/v1`, "-m", "m"]);
+        await tmux.shows(PROMPT);
+        await tmux.type("/model", "Enter");
+        await asked.promise;
+        await tmux.type("C-c");
+        await tmux.shows(/> \/model[^]*\(stopped; Ctrl-C again leaves\)\n>$/);
+        await new Promise((done) => setTimeout(done, 2100));
+        await tmux.type(`/load ${fifo}`, "Enter");
+        // It opens once somebody reads it.
+        using _writer = await Deno.open(fifo, { write: true });
+        await tmux.type("C-c");
+        await tmux.shows(/> \/load [^]*\(stopped; Ctrl-C again leaves\)\n>$/);
+        await tmux.type("C-c");
+        await tmux.shows("EXIT 130");
+      });
+    } finally {
+      await server.shutdown();
+    }
+  },
+});
+
+terminalTest("pawl chat goes on when Ctrl-C is pressed at the question for a model", {}, async (endpoint) => {
+  await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], at(endpoint, "chat"));
+  await tmux.shows(PROMPT);
+  await tmux.type("/model", "Enter");
+  await tmux.shows(/Model[^]*scripted/);
+  await tmux.type("C-c");
+  await tmux.shows(/\(stopped; Ctrl-C again leaves\)\n>$/);
+  await tmux.type("hi", "Enter");
+  await tmux.shows('You said "hi", and I heard it.');
+});
+
 terminalTest(
   "pawl asks before a tool that writes, and Ctrl-C at the question stops the reply",
   {},
@@ -156,6 +204,23 @@ terminalTest("pawl run on a terminal says what it waits for after 3 s, and takes
   await tmux.shows(/. connecting to 127\.0\.0\.1:\d+; a local model may be loading \(3 s\)/);
   const screen = await tmux.shows("EXIT 0");
   assertEquals(screen.split("\n").slice(0, 2), ["At last.", "EXIT 0"]);
+});
+
+terminalTest("pawl chat waits for nobody once it has the models: the prompt and the question stay as they are", {
+  models: ["alpha"],
+}, async (endpoint) => {
+  const args = ["chat", "--base-url", `${endpoint.url}/v1`];
+  await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], args);
+  await tmux.shows(PROMPT);
+  // As long as it takes until waiting is told of.
+  await new Promise((done) => setTimeout(done, 3500));
+  assertMatch(await tmux.screen(), /replies of up to 8192 tokens[^\n]*\n>$/);
+  await tmux.type("/model", "Enter");
+  await tmux.shows(/Model[^]*alpha/);
+  await new Promise((done) => setTimeout(done, 3500));
+  assert(!(await tmux.screen()).includes("waiting"));
+  await tmux.type("Enter");
+  await tmux.shows("(the model is alpha)");
 });
 
 terminalTest("pawl run without a prompt on a terminal says how to give one", {}, async (endpoint) => {

@@ -2,18 +2,21 @@
  * `pawl probe`: what an endpoint and its model can do, and which switch to set.
  * @module
  */
-import { quote } from "../../model/error.ts";
+import { isPawlError, PawlError, quote } from "../../model/error.ts";
 import { probe, type ProbeCheck, type ProbeReport } from "../../agent/probe.ts";
 import { probeToolCalling } from "../../agent/probe_tool_calling.ts";
+import type { Provider } from "../../provider/provider.ts";
 import { type Context, keepOnly, makeReady, startDeadline } from "../context.ts";
 import { openEndpoint } from "../endpoint.ts";
 import { inFlags, usage } from "../exit.ts";
 import { OutputFile } from "../output.ts";
 import { hintOf } from "../probe_hint.ts";
 import { type ProfileJson, profileOf, profileYaml } from "../profile.ts";
+import { checkFlags } from "../task.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Exit statuses where a check fails that an agent cannot work without. */
+const EXIT_REFUSED = 3;
 const EXIT_UNREACHABLE = 4;
 const EXIT_FAILED = 5;
 
@@ -38,6 +41,7 @@ const LABELS: Record<ProbeCheck["name"], string> = {
 export default async function (context: Context): Promise<number> {
   const { options, terminal, signal, words } = context;
   if (words.length > 0) throw usage(`Cannot use ${quote(words[0]!)}: probe takes flags only`);
+  checkFlags(options, [["tool-calling", "output"], ["tool-calling", "context"]]);
   const { output: path } = options;
   const ready = await makeReady(context, { run: path === undefined ? [] : [{ write: [path] }] });
   if (ready === undefined) return 0;
@@ -48,13 +52,18 @@ export default async function (context: Context): Promise<number> {
   keepOnly(context, ready);
 
   if (options["tool-calling"]) {
-    await probeToolCalling(provider, { signal });
-    if (isJson) {
-      terminal.json(JSON.stringify({ type: "probe", ok: true, dialect: provider.dialect, model: provider.model }));
-    } else terminal.out("✓ tool call: the model calls a tool when told to\n");
+    await callTool(provider, signal);
+    const detail = "the model calls a tool when told to";
+    const { dialect, model } = provider;
+    const report: ProbeReport = { ok: true, dialect, model, checks: [{ name: "tool_call", status: "pass", detail }] };
+    context.progress.end();
+    if (isJson) tellJson(terminal, report, profileOf(ready.settings, model, report));
+    else report.checks.forEach((check) => tell(terminal, check));
     return 0;
   }
-  const report = await probe(provider, {
+  let isRefused = false;
+  const watched = watch(provider, ({ status }) => isRefused ||= status === 401 || status === 403);
+  const report = await probe(watched, {
     signal,
     ...options.context !== undefined && { context: options.context },
     onCheck(check) {
@@ -66,13 +75,7 @@ export default async function (context: Context): Promise<number> {
     },
   });
   const profile = profileOf(ready.settings, provider.model, report);
-  if (isJson) {
-    terminal.json(
-      JSON.stringify(
-        { type: "probe", ...report, profile } satisfies ProbeReport & { type: "probe"; profile: ProfileJson },
-      ),
-    );
-  }
+  if (isJson) tellJson(terminal, report, profile);
   if (output !== undefined && report.ok) {
     output.write(profileYaml(profile));
     terminal.note(`wrote the profile; use it with --profile ${path}`);
@@ -81,7 +84,41 @@ export default async function (context: Context): Promise<number> {
     terminal.note("note: the profile is not written, as a check failed that an agent needs");
   }
   const failed = report.checks.find(({ status }) => status === "fail");
-  return report.ok ? 0 : failed?.name === "reachable" ? EXIT_UNREACHABLE : EXIT_FAILED;
+  if (report.ok) return 0;
+  return failed?.name === "reachable" ? EXIT_UNREACHABLE : isRefused ? EXIT_REFUSED : EXIT_FAILED;
+}
+
+/** The same provider; it tells with which error a reply fails, as a report has only the words of it. */
+function watch(provider: Provider, onError: (error: PawlError) => void): Provider {
+  return {
+    ...provider,
+    async *stream(...call) {
+      try {
+        return yield* provider.stream(...call);
+      } catch (error) {
+        if (isPawlError(error)) onError(error);
+        throw error;
+      }
+    },
+  };
+}
+
+/** The library's own words are for a service whose users choose the endpoint; whoever sits here may know the status. */
+async function callTool(provider: Provider, signal: AbortSignal): Promise<void> {
+  try {
+    await probeToolCalling(provider, { signal });
+  } catch (error) {
+    if (!isPawlError(error) || error.status === undefined) throw error;
+    throw new PawlError(error.code, `Cannot probe the model: HTTP status ${error.status}`, error);
+  }
+}
+
+function tellJson(terminal: Terminal, report: ProbeReport, profile: ProfileJson): void {
+  terminal.json(
+    JSON.stringify(
+      { type: "probe", ...report, profile } satisfies ProbeReport & { type: "probe"; profile: ProfileJson },
+    ),
+  );
 }
 
 function tell(terminal: Terminal, { name, status, detail, hint }: ProbeCheck): void {
