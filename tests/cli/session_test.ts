@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { latestSession, sessionNeeds, sessionPath } from "../../src/cli/session_path.ts";
+import { sessionNeeds, sessionPath } from "../../src/cli/session_path.ts";
 import { Session } from "../../src/cli/session.ts";
 import { HEADER } from "../../src/cli/session_format.ts";
 import { Conversation } from "../../src/model/conversation.ts";
 import { isPawlError } from "../../src/model/error.ts";
 import type { AgentEvent } from "../../src/model/event.ts";
 import type { Message, ToolResultBlock, ToolUseBlock } from "../../src/model/message.ts";
+import { moduleOf, runProgram } from "../support/program.ts";
 
 function use(id: string): ToolUseBlock {
   return { type: "tool_use", id, name: "t", input: "{}" };
@@ -392,25 +393,29 @@ Deno.test("Session fails in one line where nothing more can be written, and lose
 });
 
 Deno.test("latestSession finds the session of a name that was written last; a name is no link", async () => {
-  const cwd = Deno.cwd();
-  await withDir((dir) => {
-    Deno.chdir(dir);
-    try {
-      assertEquals(latestSession(), undefined);
+  await withDir(async (dir) => {
+    const program = `
+      import { latestSession, sessionPath } from ${moduleOf("src/cli/session_path.ts")};
+      import { Session } from ${moduleOf("src/cli/session.ts")};
+      const none = latestSession();
       for (const [i, name] of ["b", "a", "c"].entries()) {
-        using session = Session.open(sessionPath(name));
+        const session = Session.open(sessionPath(name));
         session.close();
         Deno.utimeSync(session.path, 0, name === "a" ? 100 : i);
       }
       Deno.writeTextFileSync(".pawl/sessions/notes.txt", "");
-      assertEquals(latestSession(), ".pawl/sessions/a.jsonl");
-      assertEquals((Deno.statSync(".pawl/sessions").mode ?? 0) & 0o777, 0o700);
+      const latest = latestSession();
       Deno.symlinkSync("../../outside", ".pawl/sessions/link.jsonl");
-      assert(isPawlError(assertThrows(() => Session.open(sessionPath("link"))), "invalid_session"));
-      assertThrows(() => Deno.statSync("outside"), Deno.errors.NotFound);
-    } finally {
-      Deno.chdir(cwd);
-    }
+      let code;
+      try {
+        Session.open(sessionPath("link"));
+      } catch (error) {
+        code = error.code;
+      }
+      console.log(JSON.stringify([none ?? "none", latest, code]));`;
+    assertEquals(await runProgram(dir, program), ["none", ".pawl/sessions/a.jsonl", "invalid_session"]);
+    assertEquals((Deno.statSync(`${dir}/.pawl/sessions`).mode ?? 0) & 0o777, 0o700);
+    assertThrows(() => Deno.statSync(`${dir}/outside`), Deno.errors.NotFound);
   });
 });
 

@@ -6,6 +6,7 @@ import { discover } from "../../src/cli/skill_discovery.ts";
 import { validateSkills } from "../../src/cli/skill_rules.ts";
 import { isPawlError, type PawlError } from "../../src/model/error.ts";
 import { loadSkills } from "../../src/skills/skill.ts";
+import { moduleOf, runProgram } from "../support/program.ts";
 import { renderSkills } from "../../scripts/skills.ts";
 
 function file(name: string, description = "does something", body = "Body"): string {
@@ -117,18 +118,12 @@ Deno.test("loadSkillPath loads a file, a skill's directory, its SKILL.md, or a d
       ["one", `${dir}/all/one`],
       ["two", `${dir}/all`],
     ]);
-    const cwd = Deno.cwd();
-    Deno.chdir(`${dir}/all/one`);
-    try {
-      assertEquals((await loadSkillPath(".")).map(({ name, directory, files }) => [name, directory, files?.length]), [[
-        "one",
-        ".",
-        2,
-      ]]);
-      assertEquals((await loadSkillPath("SKILL.md")).map(({ name }) => name), ["one"]);
-    } finally {
-      Deno.chdir(cwd);
-    }
+    const program = `
+      import { loadSkillPath } from ${moduleOf("src/cli/skill_files.ts")};
+      console.log(JSON.stringify([await loadSkillPath("."), await loadSkillPath("SKILL.md")]));`;
+    const [here, file] = await runProgram(`${dir}/all/one`, program) as Awaited<ReturnType<typeof loadSkillPath>>[];
+    assertEquals(here!.map(({ name, directory, files }) => [name, directory, files?.length]), [["one", ".", 2]]);
+    assertEquals(file!.map(({ name }) => name), ["one"]);
     assertEquals(skillNeeds("a/SKILL.md"), { read: ["a"] });
     assertEquals(skillNeeds("a/x.md"), { read: ["a/x.md"] });
     assertEquals(skillNeeds("a"), { read: ["a"] });
