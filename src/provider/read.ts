@@ -101,9 +101,10 @@ function reportIn(said: Json): unknown {
   );
   // Bedrock's gateways name the kind of the error and nothing else.
   if (key?.endsWith("Exception")) return { type: key, error: said[key] };
-  return key || [said.type, said.object, said.status].includes("error") || Number(said.code ?? said.status) >= 400
-    ? said
-    : undefined;
+  const code = said.code ?? said.status;
+  // An object may have no number to be asked for.
+  const isFailure = typeof code !== "object" && Number(code) >= 400;
+  return key || isFailure || [said.type, said.object, said.status].includes("error") ? said : undefined;
 }
 
 /** Whether a value holds anything, as an error does: null, `""` and `{}` come with healthy events (quirk O-38). */

@@ -220,6 +220,12 @@ for (const odd of [123, true, { a: 1 }]) {
   }
 }
 
+Deno.test("openAiChat.decoder passes over a code that is no number and cannot become one", () => {
+  for (const key of ["code", "status"]) {
+    assertEquals(hear(openAiChat, [JSON.stringify({ [key]: { toString: 1, valueOf: 1 } })]), []);
+  }
+});
+
 for (const odd of [null, 1, "text", [], true]) {
   Deno.test(`openAiChat.decoder refuses the event ${JSON.stringify(odd)}`, () => {
     assertEquals(hear(openAiChat, [JSON.stringify(odd)]), ["Cannot read the reply: a value has the wrong type"]);
