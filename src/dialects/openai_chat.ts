@@ -118,6 +118,8 @@ function encode(request: DialectRequest): EncodedRequest {
     messages.push(message);
   }
 
+  // Blank text is no message, and no server takes a request without one.
+  if (!messages[0]) messages.push({ role: "user", content: "(continue)" });
   const budget = thinking && thinkingBudget(thinking);
   const { maxTokensField = "auto" } = compat;
   const limit = maxTokensField !== "auto"
@@ -277,7 +279,7 @@ function decoder(sink: MessageSink): Decoder {
 
   return {
     done: () => true,
-    take(chunk) {
+    take(chunk, isDocument) {
       const choices = listOf(chunk.choices);
       const groq = chunk.x_groq as Json | null | undefined, usage = chunk.usage ?? groq?.usage;
       if (says(groq?.error)) sink.fail(groq);
@@ -304,7 +306,8 @@ function decoder(sink: MessageSink): Decoder {
         readUsage(choice.usage);
       }
       readUsage(usage);
-      return false;
+      // A whole message needs no finish word; a single chunk does.
+      return choices.some((choice) => isDocument && (choice as Json).message);
     },
   };
 }

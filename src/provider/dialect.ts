@@ -109,9 +109,10 @@ export interface Decoder {
    * Reads the JSON of one event, or of a reply that came as one document (quirk S-18).
    *
    * @param value An error that stands at its top, as most servers tell one, never gets here.
+   * @param isDocument It is all that the endpoint sent.
    * @returns `true` at the protocol's own end, `undefined` if it says nothing in this dialect.
    */
-  take(value: Record<string, unknown>): boolean | undefined;
+  take(value: Record<string, unknown>, isDocument?: boolean): boolean | undefined;
   /** Whether `[DONE]` is the protocol's own end. */
   done(): boolean;
 }

@@ -169,7 +169,7 @@ export function createMessageBuilder(
 
   /** People are shown these: a short, well-formed string; the first one counts. */
   function label(name: "id" | "model", value: unknown): void {
-    if (value && typeof value === "string") info[name] = value.slice(0, 256).toWellFormed();
+    if (!info[name] && typeof value === "string") info[name] = value.slice(0, 256).toWellFormed();
   }
 
   function messageOf(whole: readonly Draft[]): Message {
@@ -190,8 +190,8 @@ export function createMessageBuilder(
     begin(hasChoice = false, id, model) {
       begin();
       isChosen ||= hasChoice;
-      if (!info.id) label("id", id);
-      if (!info.model) label("model", model);
+      label("id", id);
+      label("model", model);
     },
 
     text(key, delta) {
@@ -274,7 +274,7 @@ export function createMessageBuilder(
         if (!protocolEnd) throw truncated("it ended without its end mark");
         if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
         if (!isChosen && drafts.length === 0) {
-          throw new PawlError("empty_reply", "The endpoint sent an end mark and no reply", { retryable: true });
+          throw new PawlError("empty_reply", "Cannot read the reply: it is empty", { retryable: true });
         }
       }
       settle();
@@ -294,7 +294,7 @@ export function createMessageBuilder(
         }
       }
       if (stopReason === "tool_use" && !hasCalls) {
-        violation("it says that tools are called and holds no call", true);
+        violation("it promises a call and holds none", true);
       }
       const message = messageOf(drafts);
       const warnings = warningsOf(message.content, info.usage, sent);

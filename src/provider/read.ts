@@ -30,7 +30,7 @@ export interface EventReader {
    *
    * @returns As {@linkcode Decoder.take}.
    */
-  take(value: unknown): boolean | undefined;
+  take(value: unknown, isDocument?: boolean): boolean | undefined;
 }
 
 /**
@@ -43,10 +43,10 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
   const reader: EventReader = {
     garbled: false,
     event({ event, data }) {
-      // A blank keep-alive is no event, nor is a ping, whatever it holds (quirk S-08).
-      if (data.trim() === "" && event !== "error" || event === "ping") return false;
-      if (reader.garbled) violation("an event is no JSON");
       if (event === "error") sink.fail(data);
+      // A blank keep-alive is no event, nor is a ping, whatever it holds (quirk S-08).
+      if (event === "ping" || data.trim() === "") return false;
+      if (reader.garbled) violation("an event is no JSON");
       // The mark is no JSON, and an error that is thrown and caught costs as much as ten events.
       const value = data === DONE ? undefined : parse(data);
       if (value !== undefined) return take(value);
@@ -63,8 +63,8 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       }
       return false;
     },
-    take(value) {
-      const isEnd = takePart(value) ?? takePart((value as Json | null)?.data);
+    take(value, isDocument) {
+      const isEnd = takePart(value, isDocument) ?? takePart((value as Json | null)?.data, isDocument);
       if (isEnd !== undefined) return isEnd;
       // What says nothing may be ignored, unless it belongs to another protocol (quirk A-34) or reports an error (quirk O-85).
       const said = objectOf(value || wrongType());
@@ -76,12 +76,12 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       return undefined;
     },
   };
-  function takePart(part: unknown): boolean | undefined {
+  function takePart(part: unknown, isDocument?: boolean): boolean | undefined {
     const report = Array.isArray(part) ? part[0] : part;
     if (says(report?.error)) sink.fail(part);
     // MiniMax tells an error beside a healthy shape; status 0 is none.
     if (says(report?.base_resp?.status_code)) sink.fail(report.base_resp);
-    return isObject(part) ? decoder.take(part) : undefined;
+    return isObject(part) ? decoder.take(part, isDocument) : undefined;
   }
   function take(value: unknown): boolean {
     const isEnd = reader.take(value);

@@ -96,7 +96,7 @@ export function createTake(
   decoder: Decoder,
 ): Pick<ReplyParts<Message>, "take" | "isWhole"> {
   const { limits } = connection;
-  const parser = new SseParser(limits);
+  const parser = new SseParser({ ...limits, lenient: true });
   const reader = createEventReader(builder, decoder);
   let begun = false;
   /** What has come of a reply in one JSON document. */
@@ -115,7 +115,7 @@ export function createTake(
       if (scan.open && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its document is cut");
       rejectBody();
     }
-    return builder.finish(reader.take(value) ?? rejectBody());
+    return builder.finish(reader.take(value, true) ?? rejectBody());
   }
 
   function rejectBody(): never {

@@ -30,6 +30,10 @@ export interface SseEvent {
 export interface SseOptions {
   /** Bound of one event over all its lines, comments and empty ones included: UTF-16 units, of which there are never more than bytes. */
   maxEventBytes?: number;
+  /**
+   * Reads what the grammar drops and servers mean: a line that begins with a bracket is data, an error event needs none. Default `false`.
+   */
+  lenient?: boolean;
 }
 
 /**
@@ -48,6 +52,7 @@ export interface SseOptions {
  */
 export class SseParser {
   readonly #max: number;
+  readonly #lenient: boolean | undefined;
   readonly #decode = createDecode();
   /** The last piece ended in a carriage return: a line feed may still belong to it. */
   #cr = false;
@@ -62,10 +67,11 @@ export class SseParser {
   /**
    * Starts at the begin of a stream.
    *
-   * @param options The bound of one event. Default: 4 MiB.
+   * @param options The bound of one event, by default 4 MiB, and how strictly the grammar is kept.
    */
-  constructor(options: SseOptions = {}) {
-    this.#max = options.maxEventBytes ?? DEFAULT_LIMITS.maxEventBytes;
+  constructor({ maxEventBytes = DEFAULT_LIMITS.maxEventBytes, lenient }: SseOptions = {}) {
+    this.#max = maxEventBytes;
+    this.#lenient = lenient;
   }
 
   /**
@@ -136,14 +142,20 @@ export class SseParser {
         if (/^\d+$/.test(value)) (this.#sticky ??= {}).retry = Number(value);
       } else {
         if (field !== "data") this.#type = field === "error" ? field : value;
-        if (field !== "event") this.#data = this.#data === undefined ? value : this.#data + "\n" + value;
+        if (field !== "event") this.#append(value);
       }
       return;
     }
+    if (this.#lenient && "{[<".includes(text[begin]!)) this.#append(text.slice(begin, end));
+  }
+
+  #append(value: string): void {
+    this.#data = this.#data === undefined ? value : this.#data + "\n" + value;
   }
 
   /** A blank line. */
   #dispatch(events: SseEvent[]): void {
+    if (this.#lenient && this.#type === "error") this.#data ??= "";
     if (this.#data !== undefined) {
       const event = { event: this.#type || "message", data: this.#data };
       events.push(this.#sticky ? { ...event, ...this.#sticky } : event);

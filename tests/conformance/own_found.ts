@@ -187,5 +187,65 @@ const echoes: WireCase[] = [
   ], message("refusal", text("no"))),
 ];
 
+const BOOM = '{"error":{"message":"boom"}}';
+
+/** What stands in a stream without a field name in front, each followed by a cheerful end mark. */
+const bare: WireCase[] = [
+  openai("bare-error-in-a-stream", "S-14 O-85", [say("hi"), `${BOOM}\n\n`, DONE], BROKEN),
+  openai("bare-error-behind-a-delta", "S-14 S-13 O-85", [say("hi").trimEnd(), `\n${BOOM}\n\n`, DONE], BROKEN),
+  openai("bare-error-at-the-very-end", "S-14 S-09 O-85", [say("hi"), BOOM], BROKEN),
+  openai("bare-page-in-a-stream", "S-14 S-19", [
+    say("hi"),
+    "<html>\n<head><title>502 Bad Gateway</title></head>\n</html>\n\n",
+    DONE,
+  ], error("protocol", { partial: [text("hi")] })),
+  openai("bare-delta", "S-14", [say("a"), say("b").slice("data: ".length), finish()], message("end_turn", text("ab"))),
+  openai("unknown-fields-that-mean-nothing", "S-11", [
+    "retry: 5\nx-note: {1}\n\n",
+    say("hi"),
+    "status 500\n\n",
+    finish(),
+  ], message("end_turn", text("hi"))),
+  anthropic(
+    "bare-error-in-a-stream",
+    "S-14 A-27",
+    [messageStart(), textBlock(0, "hi"), `${BOOM}\n\n`, messageEnd()],
+    BROKEN,
+  ),
+  anthropic("error-event-without-data", "A-27", [
+    messageStart(),
+    textBlock(0, "hi"),
+    "event: error\n\n",
+    messageEnd(),
+  ], BROKEN),
+];
+
+/** Whole documents that name no end. */
+const endless: WireCase[] = [
+  ...[null, "", undefined].map((finish_reason, i) =>
+    openai(
+      `document-without-finish-word-${i}`,
+      "S-18 O-33",
+      JSON.stringify({ choices: [{ index: 0, message: { content: "hi" }, finish_reason }] }),
+      message("end_turn", text("hi")),
+      JSON_HEAD,
+    )
+  ),
+  openai(
+    "document-without-finish-word-and-with-a-call",
+    "S-18 O-33",
+    JSON.stringify({ choices: [{ index: 0, message: { tool_calls: [CALL] } }] }),
+    message("tool_use", OSLO),
+    JSON_HEAD,
+  ),
+  openai(
+    "one-chunk-as-a-document",
+    "S-14 S-18",
+    JSON.stringify({ choices: [{ index: 0, delta: { content: "hi" }, finish_reason: null }] }),
+    error("truncated", { retryable: true, partial: [text("hi")] }),
+    JSON_HEAD,
+  ),
+];
+
 /** All of this file. */
-export const ownFound: WireCase[] = [...errors, ...wholes, ...documents, ...echoes];
+export const ownFound: WireCase[] = [...errors, ...wholes, ...documents, ...echoes, ...bare, ...endless];

@@ -65,6 +65,11 @@ Deno.test("openAiChat.encode names the output limit as told", () => {
   assertEquals(encode([said("user", "hi")], { model: "o1", compat: { maxTokensField: "max_tokens" } }).max_tokens, 256);
 });
 
+Deno.test("openAiChat.encode never sends a request without a message", () => {
+  assertEquals(encode([said("user", " \n")]).messages, [{ role: "user", content: "(continue)" }]);
+  assertEquals(encode([said("system", "S")]).messages, [{ role: "system", content: "S" }]);
+});
+
 Deno.test("openAiChat.encode puts all system texts first, and joins the texts of one user message with a blank line", () => {
   const { messages } = encode([
     said("user", "a", "b"),
