@@ -73,7 +73,7 @@ export function createBlockQueue(emit: (event: StreamEvent) => void): BlockQueue
     for (let draft; (draft = drafts[at]);) {
       const { scan } = draft;
       const followed = at + (waits(drafts.at(-1)) ? 2 : 1) < drafts.length;
-      const over = final || draft.ended || (followed && (!scan || scan.complete));
+      const over = final || draft.ended || (followed && (!scan || scan.isComplete()));
       // The other half of a surrogate pair never came.
       if (over && draft.carry !== "") {
         draft.carry = "";

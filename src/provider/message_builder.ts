@@ -12,7 +12,7 @@ import type { Exchange } from "../wire/http.ts";
 import { createBlockQueue, type Draft, isNameless, judge, type ReplyBlock, waits } from "./block_queue.ts";
 import type { MessageSink } from "./dialect.ts";
 import { reported, truncated, violation } from "./failure.ts";
-import { InputScan, isDeeper } from "./tool_input.ts";
+import { createInputScan, isDeeper } from "./tool_input.ts";
 import { warningsOf } from "./warnings.ts";
 
 /** What a builder must know beside what arrives. */
@@ -105,7 +105,7 @@ export function createMessageBuilder(
       carry: "",
       blank: type === "text",
       leading: !before || before.scan !== undefined,
-      scan: type === "tool_use" ? new InputScan() : undefined,
+      scan: type === "tool_use" ? createInputScan() : undefined,
     };
     begin();
     progress();
@@ -239,7 +239,7 @@ export function createMessageBuilder(
       if (fragment !== "") grow(callUnder(key), fragment);
     },
 
-    inputComplete: (key) => byKey.get(key)?.scan?.complete ?? false,
+    inputComplete: (key) => byKey.get(key)?.scan?.isComplete() ?? false,
 
     opaque(key, value) {
       append(key, { type: "opaque", value });
@@ -272,7 +272,7 @@ export function createMessageBuilder(
     finish(protocolEnd) {
       if (!word) {
         if (!protocolEnd) throw truncated("it ended without its end mark");
-        if (drafts.some(({ scan }) => scan?.open)) throw truncated("it ended inside the arguments of a call");
+        if (drafts.some(({ scan }) => scan?.isOpen())) throw truncated("it ended inside the arguments of a call");
         if (!isChosen && drafts.length === 0) {
           throw new PawlError("empty_reply", "Cannot read the reply: it is empty", { retryable: true });
         }

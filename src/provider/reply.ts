@@ -12,7 +12,7 @@ import type { Decoder } from "./dialect.ts";
 import { truncated, violation } from "./failure.ts";
 import type { MessageBuilder } from "./message_builder.ts";
 import { createEventReader } from "./read.ts";
-import { InputScan, parse } from "./tool_input.ts";
+import { createInputScan, parse } from "./tool_input.ts";
 
 /** What a reply is read with. */
 export interface ReplyParts<T> {
@@ -108,11 +108,11 @@ export function createTake(
   }
 
   function readDocument(text: string): Message {
-    const value = parseDocument(text), scan = new InputScan();
+    const value = parseDocument(text), scan = createInputScan();
     if (value === undefined) {
       scan.feed(text);
       // Where its first line is one by itself it is none that is cut, but lines of another protocol.
-      if (scan.open && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its document is cut");
+      if (scan.isOpen() && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its document is cut");
       rejectBody();
     }
     return builder.finish(reader.take(value, true) ?? rejectBody());

@@ -4,49 +4,31 @@
  */
 const BLANK = 0, INSIDE = 1, COMPLETE = 2, OTHER = 3;
 
-/**
- * A look at raw arguments that arrive in fragments. Nothing is read before it is asked about, and then each character once: most calls
- * are never asked about, and a megabyte in any number of fragments stays linear. It tells when one JSON object is complete; whether it
- * is valid is for {@linkcode normalizeInput} to say.
- */
-export class InputScan {
-  #unread = "";
-  #state = BLANK;
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
-  #empty = true;
-  #bytes = 0;
-
+/** A look at raw arguments that arrive in fragments. */
+export interface InputScan {
   /** Takes the next fragment. */
-  feed(fragment: string): void {
-    this.#unread += fragment;
-  }
-
+  feed(fragment: string): void;
   /** One object has closed, and only blank space came behind it. */
-  get complete(): boolean {
-    this.#read();
-    return this.#state === COMPLETE;
-  }
-
+  isComplete(): boolean;
   /** An object, array or string has begun and not closed. */
-  get open(): boolean {
-    this.#read();
-    return this.#depth > 0 || this.#inString;
-  }
-
+  isOpen(): boolean;
   /** Whether there are more than so many bytes of UTF-8. */
-  exceeds(bytes: number): boolean {
-    // No unit takes more than three.
-    if (this.#bytes + 3 * this.#unread.length > bytes) this.#read();
-    return this.#bytes > bytes;
-  }
+  exceeds(max: number): boolean;
+}
 
-  #read(): void {
-    const text = this.#unread, { length } = text;
-    let inString = this.#inString, escaped = this.#escaped, bytes = length;
-    this.#unread = "";
-    for (let i = 0; i < length; i++) {
+/**
+ * Looks at raw arguments. Nothing is read before it is asked about, and then each character once: most calls are never asked about, and
+ * a megabyte in any number of fragments stays linear. It tells when one JSON object is complete; whether it is valid is for
+ * {@linkcode normalizeInput} to say.
+ */
+export function createInputScan(): InputScan {
+  let unread = "", state = BLANK, depth = 0, inString = false, escaped = false, empty = true, bytes = 0;
+
+  function read(): void {
+    const text = unread;
+    unread = "";
+    bytes += text.length;
+    for (let i = 0; i < text.length; i++) {
       const c = text.charCodeAt(i);
       // A surrogate pair is two units and four bytes.
       if (c > 0x7f) bytes += c < 0x800 || (c & 0xf800) === 0xd800 ? 1 : 2;
@@ -56,25 +38,39 @@ export class InputScan {
         else if (c === 34) inString = false;
       } else if (c === 123 || c === 91) {
         // A gateway sends `{}` before the real object (quirk O-67): the look starts anew.
-        if (this.#depth === 0) {
-          this.#state = c === 123 && (this.#state === BLANK || (this.#state === COMPLETE && this.#empty))
-            ? INSIDE
-            : OTHER;
-          this.#empty = true;
-        } else this.#empty = false;
-        this.#depth++;
+        if (depth === 0) {
+          state = c === 123 && (state === BLANK || (state === COMPLETE && empty)) ? INSIDE : OTHER;
+          empty = true;
+        } else empty = false;
+        depth++;
       } else if (c === 125 || c === 93) {
-        if (this.#depth > 0 && --this.#depth === 0 && this.#state === INSIDE) this.#state = COMPLETE;
+        if (depth > 0 && --depth === 0 && state === INSIDE) state = COMPLETE;
       } else if (c !== 32 && c !== 10 && c !== 13 && c !== 9) {
-        if (this.#depth === 0) this.#state = OTHER;
-        this.#empty = false;
+        if (depth === 0) state = OTHER;
+        empty = false;
         inString = c === 34;
       }
     }
-    this.#inString = inString;
-    this.#escaped = escaped;
-    this.#bytes += bytes;
   }
+
+  return {
+    feed(fragment) {
+      unread += fragment;
+    },
+    isComplete() {
+      read();
+      return state === COMPLETE;
+    },
+    isOpen() {
+      read();
+      return depth > 0 || inString;
+    },
+    exceeds(max) {
+      // No unit takes more than three.
+      if (bytes + 3 * unread.length > max) read();
+      return bytes > max;
+    },
+  };
 }
 
 /** The judged input of a call. */

@@ -6,7 +6,7 @@ import { isPawlError } from "../../src/model/error.ts";
 import type { StopReason, Usage } from "../../src/model/message.ts";
 import type { Dialect, MessageSink } from "../../src/provider/dialect.ts";
 import { createEventReader, type EventReader } from "../../src/provider/read.ts";
-import { InputScan } from "../../src/provider/tool_input.ts";
+import { createInputScan, type InputScan } from "../../src/provider/tool_input.ts";
 
 /** What ends a reply early. */
 export class Ended extends Error {}
@@ -38,7 +38,7 @@ export class RecordingSink implements MessageSink {
     if (value) this.#say(field, key, field === "details" ? JSON.stringify(value) : value);
   }
   call(key: unknown, about: Parameters<MessageSink["call"]>[1] = {}): void {
-    if (!this.#scans.has(key)) this.#scans.set(key, new InputScan());
+    if (!this.#scans.has(key)) this.#scans.set(key, createInputScan());
     const extra = about.extra && JSON.stringify(about.extra);
     this.#say("call", key, about.name || "?", `#${about.id || "?"}`, extra);
   }
@@ -49,7 +49,7 @@ export class RecordingSink implements MessageSink {
     this.#say("input", key, fragment);
   }
   inputComplete(key: unknown): boolean {
-    return this.#scans.get(key)?.complete ?? false;
+    return this.#scans.get(key)?.isComplete() ?? false;
   }
   opaque(key: unknown, value: unknown): void {
     this.#say("opaque", key, JSON.stringify(value));

@@ -1,14 +1,20 @@
 import { assert, assertEquals } from "@std/assert";
-import { InputScan, normalizeInput, parse, repairEscapes } from "../../src/provider/tool_input.ts";
+import {
+  createInputScan,
+  type InputScan,
+  normalizeInput,
+  parse,
+  repairEscapes,
+} from "../../src/provider/tool_input.ts";
 
 function scan(text: string, cut = text.length): InputScan {
-  const scan = new InputScan();
+  const scan = createInputScan();
   scan.feed(text.slice(0, cut));
   scan.feed(text.slice(cut));
   return scan;
 }
 
-Deno.test("InputScan tells when one object is complete, however it is cut", () => {
+Deno.test("createInputScan tells when one object is complete, however it is cut", () => {
   const rows: [string, boolean][] = [
     ["", false],
     ["  ", false],
@@ -31,17 +37,17 @@ Deno.test("InputScan tells when one object is complete, however it is cut", () =
   ];
   for (const [text, complete] of rows) {
     for (let cut = 0; cut <= text.length; cut++) {
-      assertEquals(scan(text, cut).complete, complete, `${text} cut at ${cut}`);
+      assertEquals(scan(text, cut).isComplete(), complete, `${text} cut at ${cut}`);
     }
   }
 });
 
-Deno.test("InputScan counts UTF-8 bytes, however they are cut", () => {
+Deno.test("createInputScan counts UTF-8 bytes, however they are cut", () => {
   const text = '{"é":"漢🚀"}', bytes = new TextEncoder().encode(text).length;
   for (let cut = 0; cut <= text.length; cut++) {
     const whole = scan(text, cut);
     assert(whole.exceeds(bytes - 1) && !whole.exceeds(bytes));
-    const asked = new InputScan();
+    const asked = createInputScan();
     for (const part of [text.slice(0, cut), text.slice(cut)]) {
       asked.feed(part);
       asked.exceeds(3);
@@ -50,9 +56,9 @@ Deno.test("InputScan counts UTF-8 bytes, however they are cut", () => {
   }
 });
 
-Deno.test("InputScan says what is still open", () => {
-  assert(scan('{"a":1').open && scan('"{').open && scan("[").open);
-  assert(!scan("{}").open && !scan('"x"').open && !scan("").open && !scan("nul").open);
+Deno.test("createInputScan says what is still open", () => {
+  assert(scan('{"a":1').isOpen() && scan('"{').isOpen() && scan("[").isOpen());
+  assert(!scan("{}").isOpen() && !scan('"x"').isOpen() && !scan("").isOpen() && !scan("nul").isOpen());
 });
 
 Deno.test("normalizeInput: no arguments are an empty object", () => {
