@@ -213,7 +213,7 @@ function decoder(sink: MessageSink): Decoder {
       }
     }
     if (isProse(type)) {
-      block.given = textOf(value[type]);
+      block.given = contentOf(value[type]);
       sink[type](block, block.given);
       sign(block, value.signature);
     }

@@ -158,7 +158,9 @@ export function argumentsOf(value: unknown): string {
 }
 
 /** What the protocols themselves say about a call. */
-const CALL_KEYS: ReadonlySet<string> = new Set("index id type name input function arguments custom".split(" "));
+const CALL_KEYS: ReadonlySet<string> = new Set(
+  "index id type name input function arguments custom partial_json".split(" "),
+);
 
 /** Vendor keys of a call, which go back with it (rule R-13); `undefined` if it has none. */
 export function extraOf(call: Json): Json | undefined {

@@ -72,6 +72,10 @@ table({
     ["thinking 0 a", "signature 0 s", "end 0", "thinking 1 b"],
   ],
   "tells encrypted reasoning": [[start({ type: "redacted_thinking", data: "x" }), stop()], ["redacted 0 x", "end 0"]],
+  "takes arguments that a start gives as text, and sends no copy of them back": [
+    [start({ ...TOOL, partial_json: '{"a":1}' }), stop()],
+    ["call 0 f #t", 'input 0 {"a":1}', "end 0"],
+  ],
   "lets blocks overlap": [
     [
       start(THINKING, 0),
