@@ -152,7 +152,7 @@ export function isNameless(block: ReplyBlock): boolean {
   return block.type === "tool_use" && block.name === "";
 }
 
-/** Blank text that is not told before something follows it. */
+/** Blank text that is not told before something follows it. Half a surrogate pair is not blank: it is told as U+FFFD at the latest. */
 export function waits(draft: Draft | undefined): draft is Draft {
-  return draft !== undefined && draft.blank && draft.leading;
+  return draft !== undefined && draft.blank && draft.leading && draft.carry === "";
 }

@@ -91,6 +91,7 @@ export const REPLIES: Record<string, ReplyScript> = {
   "leaked thinking and a call": reply("tool_use", { text: ["hm</think>", "\nSo."] }, { call: ADD }),
   "unclosed leaked thinking": reply("end_turn", { text: ["So. <think>", "hm"] }),
   "a tag beside real thinking": reply("end_turn", thinking, { text: ["the </think> tag"] }),
+  "half a surrogate pair before a call": reply("tool_use", { text: ["\ud83d"] }, { call: ADD }),
   "half a tag before a call": reply("tool_use", { text: ["a <thin"] }, { call: ADD }),
   "a leaked call": reply("end_turn", { text: ['<tool_call>{"name":"add"}', "</tool_call>"] }),
   "a tag that vanishes between thoughts": reply("end_turn", thinking, { text: ["<think></think>"] }, thinking, text),
