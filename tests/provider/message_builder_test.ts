@@ -472,6 +472,15 @@ Deno.test("MessageBuilder.partial holds what arrived, held and open blocks inclu
   assertEquals(usage, { inputTokens: 3 });
 });
 
+Deno.test("MessageBuilder: an empty id or model is none", () => {
+  const sink = builder();
+  sink.begin(true, "", "");
+  sink.stop("end_turn");
+  sink.finish(true);
+  const last = sink.take().at(-1)!;
+  assert(!("id" in last || "model" in last));
+});
+
 Deno.test("MessageBuilder: usage keeps the last numbers and leaves out what was not reported", () => {
   const sink = builder();
   sink.begin(true, "", 7);
