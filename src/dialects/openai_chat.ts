@@ -214,14 +214,14 @@ function decoder(sink: MessageSink): Decoder {
     say("text", textOf(refusal));
   }
 
-  function readCalls({ tool_calls, function_call }: Json): void {
-    if (tool_calls) listOf(tool_calls).forEach(readCall);
+  function readCalls({ tool_calls, function_call }: Json, whole?: boolean): void {
+    if (tool_calls) listOf(tool_calls).forEach((call, position) => readCall(call, position, whole));
     // Some fill both with one call.
     if (function_call && !says(tool_calls)) readCall({ index: 0, function: function_call }, 0);
   }
 
-  /** A fragment of a call (quirks O-50…O-80). */
-  function readCall(value: unknown, position: number): void {
+  /** A fragment of a call, or a whole one, which continues none though it shares an id or an index (quirks O-50…O-80). */
+  function readCall(value: unknown, position: number, whole?: boolean): void {
     const about = objectOf(value);
     const called = objectOf(about.function ?? about);
     const fragment: Call = { id: textOf(about.id), name: textOf(called.name), index: indexOf(about.index) };
@@ -242,7 +242,7 @@ function decoder(sink: MessageSink): Decoder {
       // Some repeat the name in a last fragment without arguments (quirk O-61).
       ? id || another || input
       : (id && likely?.id && another) || (index === undefined && position > 0);
-    const found = begins ? undefined : likely;
+    const found = whole || begins ? undefined : likely;
     // A phantom behind the last call (quirk O-78).
     if (!found && !id && !name && !input.trim()) return;
     const call = found ?? fragment;
@@ -283,8 +283,11 @@ function decoder(sink: MessageSink): Decoder {
       const choices = listOf(chunk.choices);
       const groq = chunk.x_groq as Json | null | undefined, usage = chunk.usage ?? groq?.usage;
       if (says(groq?.error)) sink.fail(groq);
-      if (choices.length === 0 && !usage) return undefined;
+      // Usage alone may be a chunk, but is no reply.
+      if (choices.length === 0 && (isDocument || !usage)) return undefined;
       sink.begin(choices.length > 0, chunk.id, chunk.model);
+      // Before all that may fail: what was used up is told with it.
+      readUsage(usage);
       const isFirst = byIndex.size === 0;
       for (const entry of choices) {
         const choice = objectOf(entry), delta = objectOf(choice.delta);
@@ -299,13 +302,12 @@ function decoder(sink: MessageSink): Decoder {
           if (!told.text && !told.thinking) readReasoning(message);
           if (!told.text) readText(message);
           // A message may come in several chunks, and its calls must not run again.
-          if (isFirst && !says(delta.tool_calls) && !says(delta.function_call)) readCalls(message);
+          if (isFirst && !says(delta.tool_calls) && !says(delta.function_call)) readCalls(message, true);
           streamed = told;
         }
-        readStop(sink, choice.finish_reason, plainEnd);
         readUsage(choice.usage);
+        readStop(sink, choice.finish_reason, plainEnd);
       }
-      readUsage(usage);
       // A whole message needs no finish word; a single chunk does.
       return choices.some((choice) => isDocument && (choice as Json).message);
     },

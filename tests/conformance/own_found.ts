@@ -120,6 +120,29 @@ const wholes: WireCase[] = [
     message("tool_use", OSLO, call("call_2", "time", {})),
     JSON_HEAD,
   ),
+  openai(
+    "document-with-two-calls-of-one-id",
+    "S-18 O-73",
+    JSON.stringify({
+      choices: [{
+        index: 0,
+        message: { tool_calls: [CALL, wholeCall("call_1", "time", "{}"), wholeCall("call_1", "time", '{"in":1}')] },
+        finish_reason: "tool_calls",
+      }],
+    }),
+    message("tool_use", OSLO, call("*", "time", {}), call("*", "time", { in: 1 })),
+    { ...JSON_HEAD, distinct_ids: true },
+  ),
+  openai("message-with-two-calls-of-one-id-and-index", "O-10 O-73", [
+    data({
+      choices: [{
+        index: 0,
+        message: { tool_calls: [{ index: 0, ...CALL }, { index: 0, ...wholeCall("call_1", "time", "{}") }] },
+        finish_reason: "tool_calls",
+      }],
+    }),
+    DONE,
+  ], message("tool_use", OSLO, call("*", "time", {}))),
   openai("one-call-in-both-fields", "O-11", [
     chunk({ tool_calls: [{ index: 0, ...CALL }], function_call: CALL.function }),
     finish("tool_calls"),
@@ -161,6 +184,42 @@ const documents: WireCase[] = [
     "O-85",
     '{"model":"m","message":{"role":"assistant","content":"hi"},"done":true}',
     error("not_sse", { retryable: false }),
+    JSON_HEAD,
+  ),
+];
+
+/** Documents of other protocols, which count tokens too. */
+const foreign: WireCase[] = [
+  openai(
+    "document-of-the-other-dialect",
+    "A-34 S-18",
+    JSON.stringify({
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      content: [{ type: "text", text: "hi" }],
+      stop_reason: "end_turn",
+      usage: { input_tokens: 5, output_tokens: 1 },
+    }),
+    error("protocol", { retryable: false, mentions: ["dialect"] }),
+    JSON_HEAD,
+  ),
+  openai(
+    "document-that-is-usage-alone",
+    "S-18",
+    JSON.stringify({ object: "response", status: "completed", output: [], usage: { input_tokens: 5 } }),
+    error("not_sse", { retryable: false }),
+    JSON_HEAD,
+  ),
+];
+
+/** Content of another type than the protocol says. */
+const mistyped: WireCase[] = [
+  anthropic(
+    "text-that-is-an-object",
+    "S-18",
+    JSON.stringify({ type: "message", content: [{ type: "text", text: { value: "hi" } }], stop_reason: "end_turn" }),
+    error("protocol", { retryable: false }),
     JSON_HEAD,
   ),
 ];
@@ -248,4 +307,13 @@ const endless: WireCase[] = [
 ];
 
 /** All of this file. */
-export const ownFound: WireCase[] = [...errors, ...wholes, ...documents, ...echoes, ...bare, ...endless];
+export const ownFound: WireCase[] = [
+  ...errors,
+  ...wholes,
+  ...documents,
+  ...foreign,
+  ...mistyped,
+  ...echoes,
+  ...bare,
+  ...endless,
+];

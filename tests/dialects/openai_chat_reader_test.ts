@@ -49,6 +49,14 @@ table({
     [{ choices: [{ delta: {}, usage: { prompt_tokens: 1 } }] }, { x_groq: { usage: { completion_tokens: 2 } } }],
     ["usage inputTokens=1", "usage outputTokens=2"],
   ],
+  "takes usage before the word of a failure, which ends the reply": [
+    [delta({ content: "a" }, "error", { usage: { prompt_tokens: 1 } }), "[DONE]"],
+    ["usage inputTokens=1", "text 0 a", 'fail "error"'],
+  ],
+  "takes usage of a choice before the word of a failure": [
+    [{ choices: [{ delta: {}, finish_reason: "error", usage: { prompt_tokens: 1 } }] }, "[DONE]"],
+    ["usage inputTokens=1", 'fail "error"'],
+  ],
   "reports no usage where there is none": [
     [
       delta({}, null, { usage: null }),
@@ -265,19 +273,21 @@ Deno.test("openAiChat.decoder reads a reply in one document, also in an envelope
     usage: { prompt_tokens: 3 },
   };
   const expected = [
+    "usage inputTokens=3",
     "text 0 hi",
     "call 1 f #c",
     "input 1 {}",
     "stop tool_use (tool_calls)",
-    "usage inputTokens=3",
-    "false",
+    "true",
   ];
   assertEquals(hearDocument(openAiChat, reply), expected);
   assertEquals(hearDocument(openAiChat, { data: reply, success: true }), expected);
 });
 
 Deno.test("openAiChat.decoder tells documents that are nothing of its own", () => {
-  for (const value of [{}, { choices: [] }, { data: {} }]) assertEquals(hearDocument(openAiChat, value), ["undefined"]);
+  for (const value of [{}, { choices: [] }, { data: {} }, { choices: [], usage: { prompt_tokens: 1 } }]) {
+    assertEquals(hearDocument(openAiChat, value), ["undefined"]);
+  }
 });
 
 Deno.test("openAiChat.decoder fails at a document that is an error", () => {

@@ -103,5 +103,5 @@ export function hear(dialect: Dialect, events: readonly Told[]): string[] {
 
 /** What a dialect says to a document; `undefined` where it is nothing of this dialect. */
 export function hearDocument(dialect: Dialect, value: unknown): string[] {
-  return listen(dialect, (reader) => String(reader.take(value)));
+  return listen(dialect, (reader) => String(reader.take(value, true)));
 }
