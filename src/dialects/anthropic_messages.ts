@@ -172,24 +172,27 @@ function decoder(sink: MessageSink): Decoder {
     reply ||= id;
     // Two replies in one stream: nothing of either can be trusted, and no call of them may run (quirk A-32).
     if (id && id !== reply) violation("a second reply began inside it");
-    sink.begin(false, id, message.model);
-    if (blocks.size === 0) listOf(message.content).forEach((value) => close(start({}, objectOf(value))));
-    readEnd(message.usage, message.stop_reason);
+    const content = listOf(message.content);
+    sink.begin(content.length > 0, id, message.model);
+    // Before all that may fail: what was used up is told with it.
+    readEnd(message.usage);
+    if (blocks.size === 0) content.forEach((value) => close(start({}, objectOf(value))));
+    readEnd(undefined, message.stop_reason);
   }
 
-  function readEnd(usage: unknown, word: unknown): void {
+  function readEnd(usage: unknown, word?: unknown): void {
     if (isObject(usage)) {
       for (const key in usage) if (typeof usage[key] === "number") counts[key] = usage[key];
+      const input = counts.input_tokens, cached = counts.cache_read_input_tokens;
+      sink.usage(
+        {
+          // Cached input is counted beside the rest, and a gateway that cannot count reports 0 (quirk A-33).
+          inputTokens: input ? input + (cached ?? 0) + (counts.cache_creation_input_tokens ?? 0) : undefined,
+          outputTokens: counts.output_tokens,
+          cachedInputTokens: cached,
+        } as Usage,
+      );
     }
-    const input = counts.input_tokens, cached = counts.cache_read_input_tokens;
-    sink.usage(
-      {
-        // Cached input is counted beside the rest, and a gateway that cannot count reports 0 (quirk A-33).
-        inputTokens: input ? input + (cached ?? 0) + (counts.cache_creation_input_tokens ?? 0) : undefined,
-        outputTokens: counts.output_tokens,
-        cachedInputTokens: cached,
-      } as Usage,
-    );
     // Ends without their mark (quirk A-19).
     if (word) open.forEach(fill);
     readStop(sink, word);

@@ -306,6 +306,18 @@ const endless: WireCase[] = [
   ),
 ];
 
+const EMPTY_BLOCK = { type: "message", content: [{ type: "text", text: "" }], stop_reason: null };
+
+/** A block that holds nothing is still a reply. */
+const empty: WireCase[] = [
+  anthropic("document-with-an-empty-block", "A-24 S-18", JSON.stringify(EMPTY_BLOCK), message("end_turn"), JSON_HEAD),
+  anthropic("empty-block-without-a-word", "A-24 A-26", [
+    messageStart(),
+    textBlock(0),
+    messageEnd(null),
+  ], message("end_turn")),
+];
+
 /** All of this file. */
 export const ownFound: WireCase[] = [
   ...errors,
@@ -316,4 +328,5 @@ export const ownFound: WireCase[] = [
   ...echoes,
   ...bare,
   ...endless,
+  ...empty,
 ];

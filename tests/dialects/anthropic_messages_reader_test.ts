@@ -322,6 +322,7 @@ const REPLY = {
   usage: { input_tokens: 5, output_tokens: 6 },
 };
 const HEARD = [
+  "usage inputTokens=5 outputTokens=6",
   "thinking 0 t",
   "signature 0 s",
   "end 0",
@@ -330,7 +331,6 @@ const HEARD = [
   "call 2 f #t",
   'input 2 {"b":1}',
   "end 2",
-  "usage inputTokens=5 outputTokens=6",
   "stop tool_use (tool_use)",
 ];
 
