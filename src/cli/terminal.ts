@@ -2,7 +2,7 @@
  * Everything that is written: one writer owns standard output, one function standard error.
  * @module
  */
-import { HIDDEN, visible } from "../text/visible.ts";
+import { hidden, visible } from "../text/visible.ts";
 import { CliError, ClosedPipe } from "./exit.ts";
 import { unheard } from "./signals.ts";
 
@@ -190,7 +190,7 @@ export class Terminal {
    */
   json(json: string): void {
     this.#beginOut();
-    this.#writer.write((this.outIsTerminal ? json.replace(HIDDEN, escapeUnits) : json) + "\n");
+    this.#writer.write((this.outIsTerminal ? json.replace(hidden(), escapeUnits) : json) + "\n");
   }
 
   /**

@@ -5,7 +5,7 @@
  */
 import { cut, PawlError } from "../model/error.ts";
 import type { Tool } from "../model/tool.ts";
-import { HIDDEN } from "../text/visible.ts";
+import { hidden } from "../text/visible.ts";
 
 /** Instructions with a name and a line that says when they help. */
 export interface Skill {
@@ -57,7 +57,6 @@ export interface SkillFs {
 }
 
 const MAX_FILES = 50;
-const NAME = /^(?!-|.{65})(-?[\p{Ll}\p{Lo}\p{M}\p{Nd}])+$/u;
 // A reviewer does not see these either, a model does. Emoji need a joiner and a variation selector side by side, nobody needs three.
 const UNSEEN = /\u2800|[\u200c\u200d\ufe00-\ufe0f]{3}/g;
 
@@ -105,7 +104,9 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
   if (!name || !description) return `it has no ${name ? "description" : "name"}`;
   if (directory !== undefined) {
     if (name !== directory.normalize()) return `its name "${clean(name, 64)}" is not its directory's`;
-    if (!NAME.test(name)) return "its name is not 1 to 64 lowercase letters, digits, single hyphens";
+    if (!/^(?!-|.{65})(-?[\p{Ll}\p{Lo}\p{M}\p{Nd}])+$/u.test(name)) {
+      return "its name is not 1 to 64 lowercase letters, digits, single hyphens";
+    }
     if (description.length > 1024) return "its description is longer than 1024 characters";
   }
   // An escape of YAML writes what does not stand in the file.
@@ -115,7 +116,7 @@ function readSkill(file: string, { name: directory, parseYaml = plainFields }: P
 
 /** That a text has a character which nobody sees, and where: in its line unless another place is given. */
 function unseenIn(text: string, place?: string): string | undefined {
-  const at = Math.max(text.search(HIDDEN), text.search(UNSEEN));
+  const at = Math.max(text.search(hidden()), text.search(UNSEEN));
   if (at < 0) return;
   const where = place ?? `line ${text.slice(0, at).split("\n").length}`;
   return `${where} has the invisible character U+${text.codePointAt(at)!.toString(16)}`;
@@ -139,7 +140,7 @@ function oneLine(value: unknown): string {
 
 /** Fit for a prompt or an error, whoever wrote it: one line, nothing hidden, not long. */
 function clean(text: string, max = 256): string {
-  return cut(oneLine(text.replace(HIDDEN, " ").replace(UNSEEN, " ")), max);
+  return cut(oneLine(text.replace(hidden(), " ").replace(UNSEEN, " ")), max);
 }
 
 /**

@@ -3,7 +3,7 @@
  * @module
  */
 import { cut } from "../model/error.ts";
-import { HIDDEN } from "./visible.ts";
+import { hidden } from "./visible.ts";
 
 /** An error as an endpoint told it. */
 export interface ErrorReport {
@@ -125,6 +125,6 @@ function parse(text: string): unknown {
 
 /** One line without markup, invisible characters and URLs, of no more than may become one. */
 function clean(text: string): string {
-  return text.slice(0, 8192).replace(MARKUP, " ").replace(HIDDEN, " ").replace(URLS, "[url]").replace(/\s+/g, " ")
+  return text.slice(0, 8192).replace(MARKUP, " ").replace(hidden(), " ").replace(URLS, "[url]").replace(/\s+/g, " ")
     .trim();
 }

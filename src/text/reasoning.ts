@@ -8,8 +8,6 @@ const TAGS = "<think><thinking><thought><mm:think></think></thinking></thought><
 export const TAG: RegExp = /<\/?(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
-/** A quote mark and, if it is there, its like: straight ones must be the same. */
-const QUOTED = /^(?:(["'`])\1?|[[\p{QMark}]--["']]{1,2})$/v;
 /** A line that opens or closes a fence, and its marks. Backticks behind backticks are inline code. */
 const FENCE = /(?<![^\n]) {0,3}(```+(?![^\n]*`)|~~~+)[^\n]*/g;
 /** Nobody writes more marks, and what is kept of a line is bounded: to as many, or one more where that keeps an odd number odd. */
@@ -118,7 +116,7 @@ export function createSplitter(
       i = 0;
       if (!closer && isCode()) continue;
       const { length } = tag?.[0] ?? text;
-      if (!tag || !closer && QUOTED.test((last.at(-1) ?? ".") + (text[length] ?? ""))) {
+      if (!tag || !closer && isQuoted((last.at(-1) ?? ".") + (text[length] ?? ""))) {
         // Between quote marks a tag is plain; at the end of the text there is no second one.
         if (length < text.length) continue;
         if (!isFinal) {
@@ -135,4 +133,9 @@ export function createSplitter(
     }
     tell(text);
   };
+}
+
+/** A quote mark and, if it is there, its like: straight ones must be the same. */
+function isQuoted(around: string): boolean {
+  return /^(?:(["'`])\1?|[[\p{QMark}]--["']]{1,2})$/v.test(around);
 }

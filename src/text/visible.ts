@@ -7,7 +7,10 @@
  * C0 but line feed and tab, C1; what reorders, hides or breaks text, as Unicode lists it; lone surrogates.
  * U+200C, U+200D and the first variation selectors are not among them: Persian, Indic scripts and emoji need them.
  */
-export const HIDDEN: RegExp = /[[\p{Cc}\p{Cs}\p{DI}\u2028\u2029]--[\n\t\u200c\u200d\ufe00-\ufe0f]]/gv;
+export function hidden(): RegExp {
+  // Made when it is asked for: a pattern with Unicode's tables would cost every process up to a millisecond.
+  return /[[\p{Cc}\p{Cs}\p{DI}\u2028\u2029]--[\n\t\u200c\u200d\ufe00-\ufe0f]]/gv;
+}
 
 /** How {@linkcode visible} writes. */
 export interface VisibleOptions {
@@ -23,7 +26,7 @@ export interface VisibleOptions {
  * @param options Whether line feeds stay.
  */
 export function visible(text: string, options: VisibleOptions = {}): string {
-  const shown = text.replace(HIDDEN, codeOf);
+  const shown = text.replace(hidden(), codeOf);
   return options.oneLine ? shown.replaceAll("\n", codeOf) : shown;
 }
 

@@ -13,6 +13,8 @@ const SPACE = 32;
 const COLON = 58;
 /** The most frequent first. */
 const FIELDS = ["data", "event", "id", "retry", "error"];
+/** JSON, or where a page begins. */
+const BARE = /^([[{]["{].*[}\]]$|<(!doctype|html))/i;
 
 /** One dispatched event. */
 export interface SseEvent {
@@ -31,7 +33,8 @@ export interface SseOptions {
   /** Bound of one event over all its lines, comments and empty ones included: UTF-16 units, of which there are never more than bytes. */
   maxEventBytes?: number;
   /**
-   * Reads what the grammar drops and servers mean: a line that begins with a bracket is data, an error event needs none. Default `false`.
+   * Reads what the grammar drops and servers mean: a line of JSON or the begin of a page is data, an error event needs none. Default
+   * `false`.
    */
   lenient?: boolean;
 }
@@ -146,7 +149,8 @@ export class SseParser {
       }
       return;
     }
-    if (this.#lenient && "{[<".includes(text[begin]!)) this.#append(text.slice(begin, end));
+    const line = text.slice(begin, end);
+    if (this.#lenient && BARE.test(line)) this.#append(line);
   }
 
   #append(value: string): void {

@@ -3,7 +3,7 @@
  * @module
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { HIDDEN } from "../../src/text/visible.ts";
+import { hidden } from "../../src/text/visible.ts";
 import { ATTACKS } from "../hostile/attacks.ts";
 import { HostileEndpoint } from "../hostile/endpoint.ts";
 import { startEndpoint } from "../support/endpoint.ts";
@@ -48,7 +48,7 @@ for (const dialect of ["openai_chat", "anthropic_messages"]) {
           const { code, text } = await onTerminal(permissions, args);
           assertEquals(code, exit, text);
           // The terminal itself makes CRLF of each line feed.
-          const raw = text.replaceAll("\r\n", "\n").match(HIDDEN) ?? [];
+          const raw = text.replaceAll("\r\n", "\n").match(hidden()) ?? [];
           assertEquals(
             raw.map((c) => c.codePointAt(0)!.toString(16)),
             [],

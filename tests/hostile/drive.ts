@@ -2,7 +2,7 @@
  * Runs any client as a process of its own against an attack, and tells what is wrong about what can be seen from outside.
  * @module
  */
-import { HIDDEN } from "../../src/text/visible.ts";
+import { hidden } from "../../src/text/visible.ts";
 import type { Writer } from "../support/writer.ts";
 import { ATTACKS } from "./attacks.ts";
 import { bombOf } from "./attacks_by_size.ts";
@@ -132,7 +132,7 @@ function judge(row: Row, right: Right): void {
   if (row.sentMib > (right.reads / MIB + SLACK_MIB) * right.requests) wrong.push(`took ${Math.round(row.sentMib)} MiB`);
   if (leakIn(stdout + stderr) !== undefined) wrong.push("a part of the key was printed");
   // Standard output is a pipe, and exact; what is told about it is not.
-  if (HIDDEN.test(stderr)) wrong.push("raw control characters on standard error");
+  if (hidden().test(stderr)) wrong.push("raw control characters on standard error");
   if (/GHOST|alert\(1\)|stack trace/.test(stdout + stderr)) wrong.push("what must not be shown was shown");
   if (/^\s+at .*:\d+:\d+\)?$/m.test(stderr)) wrong.push("a stack trace was printed");
 }
