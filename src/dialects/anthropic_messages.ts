@@ -176,7 +176,7 @@ function decoder(sink: MessageSink): Decoder {
     sink.begin(content.length > 0, id, message.model);
     // Before all that may fail: what was used up is told with it.
     readEnd(message.usage);
-    if (blocks.size === 0) content.forEach((value) => close(start({}, objectOf(value))));
+    if (!blocks.size) content.forEach((value) => close(start({}, objectOf(value))));
     readEnd(undefined, message.stop_reason);
   }
 

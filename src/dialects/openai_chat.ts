@@ -217,11 +217,11 @@ function decoder(sink: MessageSink): Decoder {
   function readCalls({ tool_calls, function_call }: Json, whole?: boolean): void {
     if (tool_calls) listOf(tool_calls).forEach((call, position) => readCall(call, position, whole));
     // Some fill both with one call.
-    if (function_call && !says(tool_calls)) readCall({ index: 0, function: function_call }, 0);
+    if (function_call && !says(tool_calls)) readCall({ index: 0, function: function_call });
   }
 
   /** A fragment of a call, or a whole one, which continues none though it shares an id or an index (quirks O-50…O-80). */
-  function readCall(value: unknown, position: number, whole?: boolean): void {
+  function readCall(value: unknown, position?: number, whole?: boolean): void {
     const about = objectOf(value);
     const called = objectOf(about.function ?? about);
     const fragment: Call = { id: textOf(about.id), name: textOf(called.name), index: indexOf(about.index) };
@@ -241,7 +241,7 @@ function decoder(sink: MessageSink): Decoder {
       : isComplete()
       // Some repeat the name in a last fragment without arguments (quirk O-61).
       ? id || another || input
-      : (id && likely?.id && another) || (index === undefined && position > 0);
+      : (id && likely?.id && another) || (index === undefined && position);
     const found = whole || begins ? undefined : likely;
     // A phantom behind the last call (quirk O-78).
     if (!found && !id && !name && !input.trim()) return;
@@ -279,7 +279,7 @@ function decoder(sink: MessageSink): Decoder {
 
   return {
     done: () => true,
-    take(chunk, isDocument) {
+    take(chunk, isDocument = false) {
       const choices = listOf(chunk.choices);
       const groq = chunk.x_groq as Json | null | undefined, usage = chunk.usage ?? groq?.usage;
       if (says(groq?.error)) sink.fail(groq);
@@ -288,7 +288,8 @@ function decoder(sink: MessageSink): Decoder {
       sink.begin(choices.length > 0, chunk.id, chunk.model);
       // Before all that may fail: what was used up is told with it.
       readUsage(usage);
-      const isFirst = byIndex.size === 0;
+      const isFirst = !byIndex.size;
+      let isEnd = false;
       for (const entry of choices) {
         const choice = objectOf(entry), delta = objectOf(choice.delta);
         if (says(choice.error)) sink.fail(choice);
@@ -298,6 +299,8 @@ function decoder(sink: MessageSink): Decoder {
         readCalls(delta);
         if (choice.message) {
           const message = objectOf(choice.message), told = streamed;
+          // A whole message needs no finish word; a single chunk does.
+          isEnd = isDocument;
           streamed = { ...told };
           if (!told.text && !told.thinking) readReasoning(message);
           if (!told.text) readText(message);
@@ -308,8 +311,7 @@ function decoder(sink: MessageSink): Decoder {
         readUsage(choice.usage);
         readStop(sink, choice.finish_reason, plainEnd);
       }
-      // A whole message needs no finish word; a single chunk does.
-      return choices.some((choice) => isDocument && (choice as Json).message);
+      return isEnd;
     },
   };
 }

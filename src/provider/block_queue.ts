@@ -153,6 +153,6 @@ export function isNameless(block: ReplyBlock): boolean {
 }
 
 /** Blank text that is not told before something follows it. Half a surrogate pair is not blank: it is told as U+FFFD at the latest. */
-export function waits(draft: Draft | undefined): draft is Draft {
-  return draft !== undefined && draft.blank && draft.leading && draft.carry === "";
+export function waits(draft: Draft | undefined): boolean | undefined {
+  return draft?.blank && draft.leading && draft.carry === "";
 }

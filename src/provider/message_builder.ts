@@ -169,7 +169,7 @@ export function createMessageBuilder(
 
   /** People are shown these: a short, well-formed string; the first one counts. */
   function label(name: "id" | "model", value: unknown): void {
-    if (value && !info[name] && typeof value === "string") info[name] = value.slice(0, 256).toWellFormed();
+    if (value && typeof value === "string") info[name] ??= value.slice(0, 256).toWellFormed();
   }
 
   function messageOf(whole: readonly Draft[]): Message {
