@@ -53,6 +53,17 @@ terminalTest(
   },
 );
 
+terminalTest("pawl chat takes a long line at once when it is pasted", {}, async (endpoint) => {
+  const long = "Größe\tund 大きさ ".repeat(500);
+  await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], at(endpoint, "chat"));
+  await tmux.shows(PROMPT);
+  await tmux.type("it begins ");
+  await tmux.paste(`${long}\nand ends`);
+  await tmux.type("here", "Enter");
+  await tmux.shows('You said "it begins Größe');
+  assertEquals(endpoint.heard[0]!.messages[0]!.text, `it begins ${long}\nand endshere`);
+});
+
 terminalTest(
   "pawl chat keeps the conversation when Ctrl-C stops a reply, and leaves at a second one",
   { pauseMs: 60 },
