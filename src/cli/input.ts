@@ -5,6 +5,7 @@
 import { quote } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import { CliError, usage } from "./exit.ts";
+import { ioReason } from "./io_reason.ts";
 import { permissionFlags, shellQuote } from "./permissions.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,18 +13,10 @@ import type { Terminal } from "./terminal.ts";
 export const MAX_INPUT_BYTES = 20 * 1024 * 1024;
 const STDIN_PATIENCE_MS = 2000;
 
-/** Why a file operation failed, in the middle of a line. */
-export function whyOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "there is no such file or directory";
-  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
-  if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
-  return error instanceof Error ? error.message.replace(/ \(os error \d+\).*$/s, "") : String(error);
-}
-
 /** The error for a file that the user named. */
 export function fileError(verb: "read" | "write", path: string, error: unknown): CliError {
   const subject = `Cannot ${verb} ${quote(path)}`;
-  if (!(error instanceof Deno.errors.NotCapable)) return usage(`${subject}: ${whyOf(error)}`);
+  if (!(error instanceof Deno.errors.NotCapable)) return usage(`${subject}: ${ioReason(error)}`);
   const flag = permissionFlags({ [verb]: [path] }).map(shellQuote).join("");
   return new CliError("permission", `${subject}: it needs ${flag}`, { exit: 9 });
 }
@@ -112,7 +105,7 @@ async function readSome(buffer: Uint8Array): Promise<number | null> {
   try {
     return await Deno.stdin.read(buffer);
   } catch (error) {
-    throw usage(`Cannot read standard input: ${whyOf(error)}`);
+    throw usage(`Cannot read standard input: ${ioReason(error)}`);
   }
 }
 

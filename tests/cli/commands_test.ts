@@ -276,7 +276,7 @@ Deno.test("pawl run --record says when the disk is full", async () => {
       "hi",
     ]);
     assertEquals(code, 1);
-    assertStringIncludes(stderr, 'error: output: Cannot write "/dev/full": No space left on device');
+    assertStringIncludes(stderr, 'error: output: Cannot write "/dev/full": the disk is full');
   });
 });
 
