@@ -49,7 +49,8 @@ export class Tmux {
   static async start(flags: readonly string[], args: readonly string[]): Promise<Tmux> {
     const directory = await Deno.makeTempDir();
     const script = `${directory}/run.sh`;
-    await Deno.writeTextFile(script, `export NO_COLOR=1\n${pawlLine(flags, args)}\necho EXIT $?\n`);
+    const line = `(echo $BASHPID > ${directory}/pid; exec ${pawlLine(flags, args)})`;
+    await Deno.writeTextFile(script, `export NO_COLOR=1\n${line}\necho EXIT $?\n`);
     const tmux = new Tmux(`${directory}/socket`);
     await tmux.#tmux("-u", "new-session", "-d", "-x", "100", "-y", "50", "env LANG=C.UTF-8 PS1='$ ' bash --norc");
     await tmux.type(`clear; source ${script}`, "Enter");
@@ -74,6 +75,11 @@ export class Tmux {
   async paste(text: string): Promise<void> {
     await this.#tmux("set-buffer", text);
     await this.#tmux("paste-buffer", "-r");
+  }
+
+  /** Sends a signal to pawl. */
+  async signal(name: Deno.Signal): Promise<void> {
+    Deno.kill(Number(await Deno.readTextFile(this.#socket.replace(/socket$/, "pid"))), name);
   }
 
   /** What the screen shows, without trailing blanks. */

@@ -86,6 +86,22 @@ terminalTest(
   },
 );
 
+terminalTest(
+  "pawl chat tells once, on a line of its own, that SIGTERM has stopped it",
+  { script: () => ({ text: "word ".repeat(300) }), pauseMs: 30 },
+  async (endpoint) => {
+    for (const isIdle of [false, true]) {
+      await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], at(endpoint, "chat"));
+      await tmux.shows(PROMPT);
+      await tmux.type("hello");
+      if (!isIdle) await tmux.type("Enter");
+      await tmux.shows(isIdle ? "> hello" : "word word");
+      await tmux.signal("SIGTERM");
+      assertMatch(await tmux.shows("EXIT 143"), /(word|> hello)\nerror: aborted: Stopped by SIGTERM\nEXIT 143/);
+    }
+  },
+);
+
 Deno.test({
   name: "pawl chat stops what a command waits for when Ctrl-C is pressed, and leaves at a second one",
   ignore: !HAS_TMUX,
