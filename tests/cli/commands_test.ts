@@ -401,10 +401,11 @@ Deno.test("pawl gives a model that thinks its budget on top of the reply", async
 Deno.test("inFlags names flags instead of the library's options", () => {
   const rows = [
     ["Cannot go on: maxTokens (8) is reached", "Cannot go on: --max-tokens (8) is reached"],
-    ["deadlineMs (8), maxIterations (8)", "--timeout (8), --max-turns (8)"],
+    ["deadlineMs (8), maxIterations (8)", "--timeout (8 ms), --max-turns (8)"],
     ["it exceeds limits.idleTimeoutMs (8)", "it exceeds --limit idleTimeoutMs (8)"],
     ["check compat.streamUsage", "check --compat streamUsage"],
     ["look at the option baseUrl, its path", "look at the option --base-url, its path"],
+    ["look at the option apiKey", "look at the option --api-key-env"],
     ["maxTokensField, my_maxTokens, unlimits.x", "maxTokensField, my_maxTokens, unlimits.x"],
   ];
   for (const [text, told] of rows) assertEquals(inFlags(text!), told);
