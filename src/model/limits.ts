@@ -95,6 +95,7 @@ export function resolveLimits(limits: Partial<Limits> = {}): Limits {
  */
 export function checkInteger(name: string, value: number, least = 1, most: number = Infinity): number {
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  const end = most < Infinity ? `to ${most}` : "on";
-  throw new RangeError(`Cannot use ${name} as it must be an integer from ${least} ${end}: current value is ${value}`);
+  throw new RangeError(
+    `Cannot use ${name} as it must be an integer from ${least} to ${most}: current value is ${value}`,
+  );
 }

@@ -13,7 +13,7 @@ const CONNECTION_FAILURES: Record<string, RegExp> = {
   "dns failure": /dns|lookup|ENOTFOUND|EAI_/i,
   "tls failure": /tls|ssl|cert|corrupt message/i,
   "connection reset": /reset|closed|pipe|hang up/i,
-  "port blocked by the runtime": /port.* blocked|bad port/i,
+  "blocked port": /blocked|bad port/i,
   "other failure": /^/,
 };
 
