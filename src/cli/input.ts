@@ -86,7 +86,7 @@ export async function readStdin(terminal: Terminal, signal: AbortSignal): Promis
   // As good as a timer, which would cost a start 6 ms.
   const late = AbortSignal.timeout(STDIN_PATIENCE_MS);
   function tell(): void {
-    terminal.note("waiting for standard input; Ctrl-D ends it");
+    terminal.note(`waiting for standard input; ${Deno.stdin.isTerminal() ? "Ctrl-D ends it" : "</dev/null is none"}`);
   }
   late.addEventListener("abort", tell);
   try {

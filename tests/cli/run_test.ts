@@ -144,7 +144,7 @@ Deno.test("pawl run says that it waits for standard input, once", async () => {
     const { code, stderr } = await shell(`(sleep 2.6; echo late) | pawl ${at(endpoint, "Hi").join(" ")}`, [
       `--allow-net=${endpoint.host}`,
     ]);
-    assertEquals([code, stderr], [0, "waiting for standard input; Ctrl-D ends it\n"]);
+    assertEquals([code, stderr], [0, "waiting for standard input; </dev/null is none\n"]);
     assertStringIncludes(endpoint.heard[0]!.messages[0]!.text, "late");
   });
 });

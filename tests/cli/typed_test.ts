@@ -269,6 +269,13 @@ terminalTest(
   },
 );
 
+terminalTest("pawl run ends at Ctrl-C while Deno asks for a permission", {}, async (endpoint) => {
+  await using tmux = await Tmux.start([], at(endpoint, "run", "hi"), true);
+  await tmux.shows("Allow?");
+  await tmux.type("C-c", "echo LEFT $?", "Enter");
+  await tmux.shows("LEFT 130");
+});
+
 terminalTest("pawl run lets no control character of a model through to a terminal", {
   script: ({ messages }) =>
     messages.length === 1
