@@ -25,7 +25,7 @@ export function fileError(verb: "read" | "write", path: string, error: unknown):
 async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
     using file = await Deno.open(path);
-    return await collect((buffer) => file.read(buffer), path);
+    return await collect((buffer) => file.read(buffer), quote(path));
   } catch (error) {
     throw error instanceof CliError ? error : fileError("read", path, error);
   }
@@ -53,7 +53,7 @@ function decode(bytes: Uint8Array, what: string): string {
 
 /** The error for an input that is larger than {@linkcode MAX_INPUT_BYTES}. */
 export function tooLarge(what: string): CliError {
-  return usage(`Cannot read ${quote(what)}: it is larger than ${MAX_INPUT_BYTES} bytes`);
+  return usage(`Cannot read ${what}: it is larger than ${MAX_INPUT_BYTES} bytes`);
 }
 
 /** Reads to the end. Not through a stream: the first one costs a start 5 ms. */

@@ -41,7 +41,7 @@ Deno.test("pawl chat refuses a line, and lines that go on, above the bound of ev
   const chat = `head -c 25000000 | pawl chat -m x --base-url http://${host}/v1; exit "\${PIPESTATUS[2]}"`;
   for (const [input, what] of [["cat /dev/zero", "line"], ["yes 'on and on \\'", "message"]]) {
     const { code, stdout, stderr } = await shell(`${input} | ${chat}`, [`--allow-net=${host}`]);
-    const told = `error: usage: Cannot read "a ${what} of standard input": it is larger than 20971520 bytes\n`;
+    const told = `error: usage: Cannot read a ${what} of standard input: it is larger than 20971520 bytes\n`;
     assertEquals([code, stdout, stderr.replace(/^(cat|yes): .*\n/gm, "")], [2, "", told]);
   }
 });
