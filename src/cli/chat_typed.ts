@@ -32,11 +32,9 @@ export async function hold(chat: Chat): Promise<number> {
   while (!leaves) {
     terminal.flush();
     const entry = await editor.read("> ", signal);
+    if (entry === "end") terminal.line("");
     signal.throwIfAborted();
-    if (entry === "end") {
-      terminal.line("");
-      return 0;
-    }
+    if (entry === "end") return 0;
     if (entry === "interrupt") {
       context.onInterrupt();
       terminal.line(leaves ? "" : "\n(Ctrl-C again leaves)");
@@ -44,23 +42,26 @@ export async function hold(chat: Chat): Promise<number> {
     }
     if (entry.text.trim() === "") continue;
     turn = new AbortController();
-    if (await take(chat, entry.text, AbortSignal.any([signal, turn.signal]))) return 0;
+    const status = await take(chat, entry.text, AbortSignal.any([signal, turn.signal]));
+    if (status !== undefined) return status;
     signal.throwIfAborted();
   }
   return EXIT_INTERRUPTED;
 }
 
-/** One message; whatever fails, the chat goes on. Returns whether it ends. */
-async function take(chat: Chat, text: string, signal: AbortSignal): Promise<boolean> {
+/** One message; whatever fails, the chat goes on. Returns the exit status if it ends. */
+async function take(chat: Chat, text: string, signal: AbortSignal): Promise<number | undefined> {
   const { context: { signal: whole, terminal }, endpoint: { host } } = chat;
   try {
     const meaning = await understand(chat, text, signal);
-    if (meaning === "leave") return true;
-    if (meaning !== "done") await chat.say(meaning.message, signal);
+    if (meaning === "leave") return 0;
+    if (meaning === "done") return;
+    const status = await chat.say(meaning.message, signal);
+    // Then it has been told already.
+    if (whole.aborted) return status;
   } catch (error) {
     if (whole.aborted) throw error;
     if (error === signal.reason) terminal.line("(stopped; Ctrl-C again leaves)", "yellow");
     else tellFailure(terminal, error, { host });
   }
-  return false;
 }

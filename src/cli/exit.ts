@@ -117,7 +117,10 @@ const OPTION_NAME = new RegExp(`\\b(?:(limit|compat)s?\\.(?=\\w)|(?:${Object.key
 
 /** A text of the library with the names of flags, where it tells which option to change. */
 export function inFlags(text: string): string {
-  return text.replace(OPTION_NAME, (name, group) => group === undefined ? FLAG_NAMES[name]! : `--${group} `);
+  return text.replace(/\bdeadlineMs \(\d+(?=\))/, "$& ms").replace(
+    OPTION_NAME,
+    (name, group) => group === undefined ? FLAG_NAMES[name]! : `--${group} `,
+  );
 }
 
 /**

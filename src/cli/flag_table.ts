@@ -16,6 +16,8 @@ export const COMMANDS = {
   run: {
     summary: "Do one task, with the tools you name, and print the answer",
     usage: "[PROMPT…]",
+    about:
+      "The words of PROMPT join with a space. @PATH is that file, @@x is @x. Standard input follows if it is no terminal, or if - asks for it.",
     examples: [
       'pawl run "Why is the sky blue?"',
       "git diff | pawl run Write a commit message",
@@ -153,7 +155,12 @@ export const FLAGS = {
   "max-turns": valued("N", read.turns, "Most replies of one task, 1 to 32 (default 8)", LOOP),
   "max-total-tokens": valued("N", read.count, "Send nothing more once a task has used so many tokens", LOOP),
   "max-retries": valued("N", read.whole, "Repetitions of a request whose reply has not begun (default 2)", WIRE),
-  timeout: valued("DURATION", read.duration, "Deadline of the whole run, such as 90s or 10m", WIRE),
+  timeout: valued(
+    "DURATION",
+    read.duration,
+    "Deadline of the whole run, or of each message of a chat, such as 90s or 10m",
+    WIRE,
+  ),
   limit: repeated(
     "NAME=VALUE",
     read.limit,
@@ -210,7 +217,7 @@ export const FLAGS = {
     for: ASK,
     choices: ["text", "json", "stream-json"],
   }),
-  json: on("The same as --output-format json", { ...OUTPUT, for: [...NET, "skills"] }),
+  json: on("JSON instead of text", { ...OUTPUT, for: [...NET, "skills"] }),
   schema: valued("FILE|JSON", read.name, "The answer must be JSON that fits this JSON Schema", {
     ...OUTPUT,
     for: ["run"],

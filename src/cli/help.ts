@@ -7,6 +7,13 @@ import { type Command, COMMANDS, type Flag, flagList } from "./flag_table.ts";
 const WIDTH = 80;
 const INDENT = 26;
 
+interface About {
+  summary: string;
+  usage: string;
+  examples: readonly string[];
+  about?: string;
+}
+
 /** Help of one command, or of the program. */
 export function help(command?: Command): string {
   return (command === undefined ? programHelp() : commandHelp(command)).join("\n") + "\n";
@@ -28,8 +35,9 @@ function programHelp(): string[] {
 }
 
 function commandHelp(command: Command): string[] {
-  const { summary, usage, examples } = COMMANDS[command];
+  const { summary, usage, examples, about }: About = COMMANDS[command];
   const lines = [`${summary}.`, "", `Usage: pawl ${command} [FLAGS] ${usage}`.trimEnd()];
+  if (about !== undefined) lines.push("", ...wrap(about, WIDTH));
   const flags = flagList(command);
   for (const group of new Set(flags.map(([, flag]) => flag.group))) {
     lines.push("", `${group}:`);

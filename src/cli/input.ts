@@ -5,6 +5,7 @@
 import { quote } from "../model/error.ts";
 import type { ImageBlock, TextBlock } from "../model/message.ts";
 import { CliError, usage } from "./exit.ts";
+import { ioReason } from "./io_reason.ts";
 import { permissionFlags, shellQuote } from "./permissions.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,18 +13,10 @@ import type { Terminal } from "./terminal.ts";
 export const MAX_INPUT_BYTES = 20 * 1024 * 1024;
 const STDIN_PATIENCE_MS = 2000;
 
-/** Why a file operation failed, in the middle of a line. */
-export function whyOf(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "there is no such file or directory";
-  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
-  if (error instanceof Deno.errors.PermissionDenied) return "the system does not permit it";
-  return error instanceof Error ? error.message.replace(/ \(os error \d+\).*$/s, "") : String(error);
-}
-
 /** The error for a file that the user named. */
 export function fileError(verb: "read" | "write", path: string, error: unknown): CliError {
   const subject = `Cannot ${verb} ${quote(path)}`;
-  if (!(error instanceof Deno.errors.NotCapable)) return usage(`${subject}: ${whyOf(error)}`);
+  if (!(error instanceof Deno.errors.NotCapable)) return usage(`${subject}: ${ioReason(error)}`);
   const flag = permissionFlags({ [verb]: [path] }).map(shellQuote).join("");
   return new CliError("permission", `${subject}: it needs ${flag}`, { exit: 9 });
 }
@@ -32,7 +25,7 @@ export function fileError(verb: "read" | "write", path: string, error: unknown):
 async function readBytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
     using file = await Deno.open(path);
-    return await collect((buffer) => file.read(buffer), path);
+    return await collect((buffer) => file.read(buffer), quote(path));
   } catch (error) {
     throw error instanceof CliError ? error : fileError("read", path, error);
   }
@@ -60,7 +53,7 @@ function decode(bytes: Uint8Array, what: string): string {
 
 /** The error for an input that is larger than {@linkcode MAX_INPUT_BYTES}. */
 export function tooLarge(what: string): CliError {
-  return usage(`Cannot read ${quote(what)}: it is larger than ${MAX_INPUT_BYTES} bytes`);
+  return usage(`Cannot read ${what}: it is larger than ${MAX_INPUT_BYTES} bytes`);
 }
 
 /** Reads to the end. Not through a stream: the first one costs a start 5 ms. */
@@ -93,7 +86,7 @@ export async function readStdin(terminal: Terminal, signal: AbortSignal): Promis
   // As good as a timer, which would cost a start 6 ms.
   const late = AbortSignal.timeout(STDIN_PATIENCE_MS);
   function tell(): void {
-    terminal.note("waiting for standard input; Ctrl-D ends it");
+    terminal.note(`waiting for standard input; ${Deno.stdin.isTerminal() ? "Ctrl-D ends it" : "</dev/null is none"}`);
   }
   late.addEventListener("abort", tell);
   try {
@@ -112,7 +105,7 @@ async function readSome(buffer: Uint8Array): Promise<number | null> {
   try {
     return await Deno.stdin.read(buffer);
   } catch (error) {
-    throw usage(`Cannot read standard input: ${whyOf(error)}`);
+    throw usage(`Cannot read standard input: ${ioReason(error)}`);
   }
 }
 

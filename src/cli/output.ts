@@ -4,7 +4,8 @@
  */
 import { quote } from "../model/error.ts";
 import { CliError } from "./exit.ts";
-import { fileError, whyOf } from "./input.ts";
+import { fileError } from "./input.ts";
+import { ioReason } from "./io_reason.ts";
 
 const ENCODER = new TextEncoder();
 
@@ -56,7 +57,7 @@ export class OutputFile {
       const bytes = ENCODER.encode(text);
       for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
     } catch (error) {
-      throw new CliError("output", `Cannot write ${quote(this.#path)}: ${whyOf(error)}`);
+      throw new CliError("output", `Cannot write ${quote(this.#path)}: ${ioReason(error)}`);
     }
   }
 

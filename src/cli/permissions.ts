@@ -3,6 +3,7 @@
  * @module
  */
 import { CliError } from "./exit.ts";
+import { unheard } from "./signals.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Classes of permissions that pawl uses; each flag is `--allow-CLASS`. */
@@ -92,9 +93,12 @@ export function requirePermissions(needs: Needs, terminal: Terminal, advice = ""
   if (Object.keys(lacking).length === 0) return;
   if (terminal.errIsTerminal && Deno.stdin.isTerminal()) {
     terminal.line(`pawl needs ${permissionFlags(lacking).map(shellQuote).join(" ")}`);
-    for (const name of CLASSES) {
-      for (const value of lacking[name] ?? []) Deno.permissions.requestSync(descriptor(name, value));
-    }
+    const wanted = lacking;
+    unheard(() => {
+      for (const name of CLASSES) {
+        for (const value of wanted[name] ?? []) Deno.permissions.requestSync(descriptor(name, value));
+      }
+    });
     lacking = missing(needs);
     if (Object.keys(lacking).length === 0) return;
   }

@@ -4,8 +4,9 @@
  */
 import { dirname, join } from "node:path";
 import { PawlError } from "../model/error.ts";
+import { CliError } from "./exit.ts";
+import { ioReason } from "./io_reason.ts";
 import { permissionFlags, shellQuote } from "./permissions.ts";
-import { ioReason } from "./tools/paths.ts";
 
 const DIRECTORY = join(".pawl", "sessions");
 const MAX_NAME = 100;
@@ -119,5 +120,5 @@ export function cannotUse(path: string, error: unknown, what: "use" | "write" = 
     return new PawlError("permission", `Cannot ${what} the session "${path}": it needs ${flags}`);
   }
   const message = `Cannot ${what} the session "${path}": ${ioReason(error)}`;
-  return what === "use" ? new PawlError("invalid_session", message) : new Error(message);
+  return what === "use" ? new PawlError("invalid_session", message) : new CliError("output", message);
 }

@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { parseSkill, type Skill } from "../skills/skill.ts";
 import { visible } from "../text/visible.ts";
 import { frontmatterParser } from "./frontmatter.ts";
-import { ioReason } from "./tools/paths.ts";
+import { ioReason } from "./io_reason.ts";
 
 const MAX_DEPTH = 6;
 const MAX_DIRECTORIES = 2000;

@@ -8,7 +8,7 @@ import { loadSkills, mergeSkills, parseSkill, type Skill } from "../skills/skill
 import { BUILTIN_SKILLS } from "./builtin_skills.ts";
 import { frontmatterParser } from "./frontmatter.ts";
 import { discover, type FoundSkill, type FoundSkills } from "./skill_discovery.ts";
-import { ioReason } from "./tools/paths.ts";
+import { ioReason } from "./io_reason.ts";
 
 /** Which skills {@linkcode collectSkills} collects. */
 export interface CollectOptions {

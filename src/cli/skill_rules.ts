@@ -7,7 +7,7 @@ import { isPawlError, PawlError } from "../model/error.ts";
 import { parseSkill } from "../skills/skill.ts";
 import { frontmatterParser } from "./frontmatter.ts";
 import { loadSkillPath } from "./skill_files.ts";
-import { ioReason } from "./tools/paths.ts";
+import { ioReason } from "./io_reason.ts";
 
 /** What is wrong with one skill. */
 export interface SkillReport {

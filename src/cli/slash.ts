@@ -126,5 +126,5 @@ async function load(chat: Chat, file: string, signal: AbortSignal): Promise<void
   } catch (error) {
     throw usage(`Cannot load ${quote(file)}: ${(error as Error).message}`);
   }
-  chat.context.terminal.note(`(${chat.conversation.messages.length} messages loaded)`);
+  chat.context.terminal.note(`(messages loaded: ${chat.conversation.messages.length})`);
 }

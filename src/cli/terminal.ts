@@ -4,6 +4,7 @@
  */
 import { hidden, visible } from "../text/visible.ts";
 import { CliError, ClosedPipe } from "./exit.ts";
+import { ioReason } from "./io_reason.ts";
 import { unheard } from "./signals.ts";
 
 /** What {@linkcode writeAll} needs of a file. */
@@ -93,7 +94,7 @@ export class Writer {
     } catch (error) {
       this.#failed = true;
       const closed = error instanceof Deno.errors.BrokenPipe;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = ioReason(error);
       this.#onFailure(closed ? new ClosedPipe() : new CliError("output", `Cannot write to standard output: ${why}`));
     }
   }

@@ -13,6 +13,7 @@ const CONNECTION_FAILURES: Record<string, RegExp> = {
   "dns failure": /dns|lookup|ENOTFOUND|EAI_/i,
   "tls failure": /tls|ssl|cert|corrupt message/i,
   "connection reset": /reset|closed|pipe|hang up/i,
+  "blocked port": /blocked|bad port/i,
   "other failure": /^/,
 };
 
@@ -76,7 +77,7 @@ export function statusFailure({ status, headers }: Response, body: string, optio
   const why = [
     `HTTP status ${status}`,
     isTooLong && "the model's context is full",
-    isAuth && "the endpoint refused the key",
+    isAuth && "look at the option apiKey",
     wish > cap && `it asks to wait ${wish} ms, limits.maxRetryDelayMs is ${cap} ms`,
     options.hint?.(status, report.text),
   ].filter(Boolean).join(", ");

@@ -41,7 +41,7 @@ Deno.test("pawl chat refuses a line, and lines that go on, above the bound of ev
   const chat = `head -c 25000000 | pawl chat -m x --base-url http://${host}/v1; exit "\${PIPESTATUS[2]}"`;
   for (const [input, what] of [["cat /dev/zero", "line"], ["yes 'on and on \\'", "message"]]) {
     const { code, stdout, stderr } = await shell(`${input} | ${chat}`, [`--allow-net=${host}`]);
-    const told = `error: usage: Cannot read "a ${what} of standard input": it is larger than 20971520 bytes\n`;
+    const told = `error: usage: Cannot read a ${what} of standard input: it is larger than 20971520 bytes\n`;
     assertEquals([code, stdout, stderr.replace(/^(cat|yes): .*\n/gm, "")], [2, "", told]);
   }
 });
@@ -276,7 +276,7 @@ Deno.test("pawl run --record says when the disk is full", async () => {
       "hi",
     ]);
     assertEquals(code, 1);
-    assertStringIncludes(stderr, 'error: output: Cannot write "/dev/full": No space left on device');
+    assertStringIncludes(stderr, 'error: output: Cannot write "/dev/full": the disk is full');
   });
 });
 
@@ -401,10 +401,11 @@ Deno.test("pawl gives a model that thinks its budget on top of the reply", async
 Deno.test("inFlags names flags instead of the library's options", () => {
   const rows = [
     ["Cannot go on: maxTokens (8) is reached", "Cannot go on: --max-tokens (8) is reached"],
-    ["deadlineMs (8), maxIterations (8)", "--timeout (8), --max-turns (8)"],
+    ["deadlineMs (8), maxIterations (8)", "--timeout (8 ms), --max-turns (8)"],
     ["it exceeds limits.idleTimeoutMs (8)", "it exceeds --limit idleTimeoutMs (8)"],
     ["check compat.streamUsage", "check --compat streamUsage"],
     ["look at the option baseUrl, its path", "look at the option --base-url, its path"],
+    ["look at the option apiKey", "look at the option --api-key-env"],
     ["maxTokensField, my_maxTokens, unlimits.x", "maxTokensField, my_maxTokens, unlimits.x"],
   ];
   for (const [text, told] of rows) assertEquals(inFlags(text!), told);

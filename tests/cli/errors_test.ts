@@ -98,7 +98,8 @@ Deno.test("pawl tells a wrong command line in one line and exits 2", async () =>
       [["run", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "hi"], 2, /name one with --model/],
       [["chat", "hi"], 2, /chat takes flags only; pawl run takes a prompt/],
       [["models", "x"], 2, /models takes flags only/],
-      [["completions"], 2, /the shell must be bash, zsh, fish/],
+      [["skills", "shw"], 2, /Cannot use "shw": skills takes list, show NAME or validate PATH; did you mean show\?\n/],
+      [["completions"], 2, /the shell must be one of bash, zsh, fish\n/],
       [["completions", "fihs"], 2, /did you mean fish\?/],
       [
         ["completions", "bash", "fish"],

@@ -160,9 +160,16 @@ Deno.test("help fits 80 columns, names every flag of its command, and shows exam
     const text = help(command);
     for (const line of text.split("\n")) assert(line.length <= 80, line);
     for (const [name] of flagList(command)) assertStringIncludes(text, `--${name}`);
+    const named = flagList().flatMap(([name]) => new RegExp(`--${name}\\b(?!-)`).test(text) ? [name] : []);
+    assertEquals(
+      named,
+      flagList(command).map(([name]) => name),
+      `pawl ${command} --help names a flag of another command`,
+    );
     assertStringIncludes(text, "Examples:\n");
     assertStringIncludes(help(), command);
   }
+  for (const word of ["@PATH", "@@x", " - "]) assertStringIncludes(help("run"), word);
 });
 
 Deno.test("help examples are command lines that parse", () => {

@@ -61,7 +61,7 @@ const BOUNDS: Record<string, Bound> = {
     sends: /characters cut/,
   }),
   toolTimeoutMs: bound("toolTimeoutMs=50ms", "ok-tools", /^(?!error)/, 0, { sends: /error: timed out after 50 ms/ }),
-  deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*--timeout \(300\)/, 7),
+  deadlineMs: bound("deadlineMs=300ms", "stall-before-headers", /budget: .*--timeout \(300 ms\)/, 7),
 };
 
 const FLAGS: Record<string, Bound> = {
@@ -90,7 +90,7 @@ const FLAGS: Record<string, Bound> = {
   "--timeout": {
     flags: ["--timeout", "300ms"],
     attack: "stall-mid-stream",
-    says: /budget: .*--timeout \(300\)/,
+    says: /budget: .*--timeout \(300 ms\)/,
     exit: 7,
   },
 };

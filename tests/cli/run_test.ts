@@ -144,7 +144,7 @@ Deno.test("pawl run says that it waits for standard input, once", async () => {
     const { code, stderr } = await shell(`(sleep 2.6; echo late) | pawl ${at(endpoint, "Hi").join(" ")}`, [
       `--allow-net=${endpoint.host}`,
     ]);
-    assertEquals([code, stderr], [0, "waiting for standard input; Ctrl-D ends it\n"]);
+    assertEquals([code, stderr], [0, "waiting for standard input; </dev/null is none\n"]);
     assertStringIncludes(endpoint.heard[0]!.messages[0]!.text, "late");
   });
 });
@@ -239,7 +239,7 @@ Deno.test("pawl run --output writes the answer to a file and nothing to standard
       // Deno grants the files of /dev to nobody but -A.
       const full = await pawlWith(["-A"], at(endpoint, "--output", "/dev/full", "hi"));
       assertEquals(full.code, 1);
-      assertMatch(full.stderr, /^error: output: Cannot write "\/dev\/full": No space left on device\n/);
+      assertMatch(full.stderr, /^error: output: Cannot write "\/dev\/full": the disk is full\n/);
       assertStringIncludes(full.stderr, 'You said "hi", and I heard it.');
     });
   });
@@ -269,7 +269,7 @@ Deno.test("pawl run tells a full disk, and ends quietly when its reader leaves",
     const full = await shell(`pawl ${at(endpoint, "hi").join(" ")} </dev/null >/dev/full`, flags);
     assertEquals([full.code, lines(full.stderr)[0]], [
       1,
-      "error: output: Cannot write to standard output: No space left on device (os error 28)",
+      "error: output: Cannot write to standard output: the disk is full",
     ]);
     const closed = await shell(
       `pawl ${at(endpoint, "--stream", "hi").join(" ")} </dev/null | head -c 5; echo "\${PIPESTATUS[0]}" >&2`,
@@ -283,7 +283,7 @@ Deno.test("pawl run --dry-run tells a full disk, and ends quietly when its reade
   const full = await shell("pawl run --dry-run -m x hi </dev/null >/dev/full", []);
   assertEquals([full.code, full.stderr], [
     1,
-    "error: output: Cannot write to standard output: No space left on device (os error 28)\n",
+    "error: output: Cannot write to standard output: the disk is full\n",
   ]);
   // More than a pipe holds: the reader is gone before all is written.
   const prompt = "printf 'word %.0s' {1..20000}";

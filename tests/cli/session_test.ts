@@ -360,7 +360,7 @@ Deno.test("Session fails in one line where nothing more can be written, and lose
           session.save();
         }
       } catch (error) {
-        console.log(error.name + ": " + error.message);
+        console.log(error.code + ": " + error.message);
       }`;
     // A limit of the process on the size of its files stands in for a full disk: the write fails after a part of a record.
     const { stdout, stderr } = await new Deno.Command("bash", {
@@ -381,7 +381,7 @@ Deno.test("Session fails in one line where nothing more can be written, and lose
     const text = new TextDecoder().decode(stdout);
     assertEquals(
       text,
-      `Error: Cannot write the session "${path}": file too large\n`,
+      `output: Cannot write the session "${path}": file too large\n`,
       new TextDecoder().decode(stderr),
     );
     const messages = messagesOf(path);

@@ -31,8 +31,9 @@ function quote(word: string): string {
 }
 
 /** A shell line that runs pawl. */
-export function pawlLine(flags: readonly string[], args: readonly string[]): string {
-  const deno = ["run", "--no-check", "--quiet", "--no-prompt", ...activeMapFlags(), ...flags, CLI, ...args];
+export function pawlLine(flags: readonly string[], args: readonly string[], asks = false): string {
+  const quiet = ["--no-check", "--quiet", ...asks ? [] : ["--no-prompt"]];
+  const deno = ["run", ...quiet, ...activeMapFlags(), ...flags, CLI, ...args];
   return [Deno.execPath(), ...deno].map(quote).join(" ");
 }
 
@@ -45,11 +46,16 @@ export class Tmux {
     this.#socket = socket;
   }
 
-  /** Starts a terminal in which pawl runs; when it ends the screen shows `EXIT` and its status. */
-  static async start(flags: readonly string[], args: readonly string[]): Promise<Tmux> {
+  /**
+   * Starts a terminal in which pawl runs; when it ends the screen shows `EXIT` and its status.
+   *
+   * @param asks Deno asks for permissions.
+   */
+  static async start(flags: readonly string[], args: readonly string[], asks = false): Promise<Tmux> {
     const directory = await Deno.makeTempDir();
     const script = `${directory}/run.sh`;
-    await Deno.writeTextFile(script, `export NO_COLOR=1\n${pawlLine(flags, args)}\necho EXIT $?\n`);
+    const line = `(echo $BASHPID > ${directory}/pid; exec ${pawlLine(flags, args, asks)})`;
+    await Deno.writeTextFile(script, `export NO_COLOR=1\n${line}\necho EXIT $?\n`);
     const tmux = new Tmux(`${directory}/socket`);
     await tmux.#tmux("-u", "new-session", "-d", "-x", "100", "-y", "50", "env LANG=C.UTF-8 PS1='$ ' bash --norc");
     await tmux.type(`clear; source ${script}`, "Enter");
@@ -74,6 +80,11 @@ export class Tmux {
   async paste(text: string): Promise<void> {
     await this.#tmux("set-buffer", text);
     await this.#tmux("paste-buffer", "-r");
+  }
+
+  /** Sends a signal to pawl. */
+  async signal(name: Deno.Signal): Promise<void> {
+    Deno.kill(Number(await Deno.readTextFile(this.#socket.replace(/socket$/, "pid"))), name);
   }
 
   /** What the screen shows, without trailing blanks. */

@@ -53,6 +53,17 @@ terminalTest(
   },
 );
 
+terminalTest("pawl chat takes a long line at once when it is pasted", {}, async (endpoint) => {
+  const long = "Größe\tund 大きさ ".repeat(500);
+  await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], at(endpoint, "chat"));
+  await tmux.shows(PROMPT);
+  await tmux.type("it begins ");
+  await tmux.paste(`${long}\nand ends`);
+  await tmux.type("here", "Enter");
+  await tmux.shows('You said "it begins Größe');
+  assertEquals(endpoint.heard[0]!.messages[0]!.text, `it begins ${long}\nand endshere`);
+});
+
 terminalTest(
   "pawl chat keeps the conversation when Ctrl-C stops a reply, and leaves at a second one",
   { pauseMs: 60 },
@@ -72,6 +83,22 @@ terminalTest(
     await tmux.shows("(Ctrl-C again leaves)");
     await tmux.type("C-c");
     await tmux.shows("EXIT 130");
+  },
+);
+
+terminalTest(
+  "pawl chat tells once, on a line of its own, that SIGTERM has stopped it",
+  { script: () => ({ text: "word ".repeat(300) }), pauseMs: 30 },
+  async (endpoint) => {
+    for (const isIdle of [false, true]) {
+      await using tmux = await Tmux.start([`--allow-net=${endpoint.host}`], at(endpoint, "chat"));
+      await tmux.shows(PROMPT);
+      await tmux.type("hello");
+      if (!isIdle) await tmux.type("Enter");
+      await tmux.shows(isIdle ? "> hello" : "word word");
+      await tmux.signal("SIGTERM");
+      assertMatch(await tmux.shows("EXIT 143"), /(word|> hello)\nerror: aborted: Stopped by SIGTERM\nEXIT 143/);
+    }
   },
 );
 
@@ -241,6 +268,13 @@ terminalTest(
     );
   },
 );
+
+terminalTest("pawl run ends at Ctrl-C while Deno asks for a permission", {}, async (endpoint) => {
+  await using tmux = await Tmux.start([], at(endpoint, "run", "hi"), true);
+  await tmux.shows("Allow?");
+  await tmux.type("C-c", "echo LEFT $?", "Enter");
+  await tmux.shows("LEFT 130");
+});
 
 terminalTest("pawl run lets no control character of a model through to a terminal", {
   script: ({ messages }) =>

@@ -97,8 +97,8 @@ const HOLDS: Record<string, (ran: Ran, writer: Writer) => void> = {
     assertEquals(events.map(({ type }) => type), ["retry", "retry"]);
   },
   "retry-after-huge": ({ error }) => assertEquals((error as { retryAfterMs?: number }).retryAfterMs, 999_999_999_000),
-  "key-echo": ({ error }) => assertMatch((error as Error).message, /the endpoint refused the key$/),
-  "key-echo-url": ({ error }) => assertMatch((error as Error).message, /the endpoint refused the key$/),
+  "key-echo": ({ error }) => assertMatch((error as Error).message, /HTTP status 401, look at the option apiKey$/),
+  "key-echo-url": ({ error }) => assertMatch((error as Error).message, /HTTP status 403, look at the option apiKey$/),
   "redirect-cross-host": ({ error }) => assert(!/secret-query|localhost/.test(shown(error))),
   "redirect-file": ({ error }) => assert(!/file:|passwd/.test((error as Error).message)),
   "html-500": ({ error }) => assert(!/stack trace|srv/.test(shown(error))),

@@ -199,6 +199,6 @@ Deno.test("an error of the command line says which status, and nothing of what c
   assertEquals(code, 3);
   assertMatch(
     stderr,
-    /^error: http_status: [^\n]*HTTP status 401, the endpoint refused the key \(127\.0\.0\.1:\d+\)\n$/,
+    /^error: http_status: [^\n]*HTTP status 401, look at the option --api-key-env \(127\.0\.0\.1:\d+\)\n$/,
   );
 });

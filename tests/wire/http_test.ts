@@ -139,6 +139,7 @@ Deno.test("Exchange.send: follows no redirect and does not say where it leads", 
 Deno.test("Exchange: a connection that cannot be made or breaks before the head is unreachable, and says how", async () => {
   const cases: [string, () => Promise<unknown>][] = [
     ["connection refused", () => outcomeOf(exchangeWith(`http://127.0.0.1:${deadPort()}`)).then(({ error }) => error)],
+    ["blocked port", () => outcomeOf(exchangeWith("http://127.0.0.1:1")).then(({ error }) => error)],
   ];
   const broken: [string, string, string][] = [
     ["connection reset", "http", ""],

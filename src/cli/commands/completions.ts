@@ -17,7 +17,7 @@ export default function (context: Context): Promise<number> {
   }
   if (known === undefined) {
     const given = shell === undefined ? "" : `: current value is ${quote(shell)}${didYouMean(shell, SHELLS)}`;
-    throw usage(`Cannot print completions as the shell must be ${SHELLS.join(", ")}${given}`);
+    throw usage(`Cannot print completions as the shell must be one of ${SHELLS.join(", ")}${given}`);
   }
   if (context.options["explain-permissions"]) tellPermissions(context, {});
   else context.terminal.out(completions(known));

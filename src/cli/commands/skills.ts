@@ -21,7 +21,7 @@ export default async function (context: Context): Promise<number> {
   const { skill: paths = [], "no-skills": onlyNamed = false } = options;
   if (action !== "list" && action !== "show" && action !== "validate") {
     throw usage(
-      `Cannot ${quote(action)} skills: it must be list, show NAME or validate PATH${
+      `Cannot use ${quote(action)}: skills takes list, show NAME or validate PATH${
         didYouMean(action, ["list", "show", "validate"])
       }`,
     );

@@ -3,7 +3,7 @@
  * @module
  */
 import { basename, dirname, join } from "node:path";
-import { ioReason } from "./paths.ts";
+import { ioReason } from "../io_reason.ts";
 
 /**
  * Writes beside the file, then renames. The permission bits of an existing file are kept; other hard links to it keep the old text.

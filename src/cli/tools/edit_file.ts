@@ -5,7 +5,8 @@
 import type { Tool } from "../../model/tool.ts";
 import { writeAtomic } from "./atomic_write.ts";
 import { textOf } from "./input.ts";
-import { type Fence, ioReason } from "./paths.ts";
+import { ioReason } from "../io_reason.ts";
+import type { Fence } from "./paths.ts";
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 

@@ -5,6 +5,7 @@
  * @module
  */
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { ioReason } from "../io_reason.ts";
 
 /** A place inside the fence. */
 export interface Place {
@@ -158,21 +159,4 @@ class Missing extends Error {
 
 function isWithin(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
-}
-
-const REASONS: Record<string, string> = {
-  ENOENT: "there is no such file or directory",
-  EACCES: "the file system does not permit it",
-  EPERM: "the file system does not permit it",
-  EROFS: "the file system is read-only",
-  ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
-};
-
-/** Why a file operation failed: in one clause, without paths. */
-export function ioReason(error: unknown): string {
-  const { name, code, message } = error as { name?: string; code?: string; message?: string };
-  if (name === "NotCapable") return String(message).replace(/ to ".*", run again with the /, ", run again with the ");
-  const text = String(message).split(/ \(os error|: /)[0]!;
-  return REASONS[code ?? ""] ?? text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -4,7 +4,8 @@
  */
 import type { Tool } from "../../model/tool.ts";
 import { intOf, textOf } from "./input.ts";
-import { type Fence, ioReason } from "./paths.ts";
+import { ioReason } from "../io_reason.ts";
+import type { Fence } from "./paths.ts";
 
 const MAX_LINES = 2000;
 const MAX_LINE = 2000;

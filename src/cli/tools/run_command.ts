@@ -4,7 +4,7 @@
  */
 import type { Tool } from "../../model/tool.ts";
 import { textOf } from "./input.ts";
-import { ioReason } from "./paths.ts";
+import { ioReason } from "../io_reason.ts";
 import { plainText } from "./plain_text.ts";
 
 const TIMEOUT_MS = 120_000;

@@ -5,7 +5,8 @@
 import type { Tool } from "../../model/tool.ts";
 import { intOf, textOf } from "./input.ts";
 import { globTest, LinePattern } from "./line_pattern.ts";
-import { type Fence, ioReason } from "./paths.ts";
+import { ioReason } from "../io_reason.ts";
+import type { Fence } from "./paths.ts";
 import { walk } from "./walk.ts";
 
 const MAX_MATCHES = 500;

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { type Tool, validateTools } from "../../model/tool.ts";
 import { CliError } from "../exit.ts";
 import { shellQuote } from "../permissions.ts";
-import { ioReason } from "./paths.ts";
+import { ioReason } from "../io_reason.ts";
 import { plainText } from "./plain_text.ts";
 
 /**
