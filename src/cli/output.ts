@@ -53,9 +53,13 @@ export class OutputFile {
   write(text: string): void {
     try {
       if (!this.#isBegun) this.#empty();
-      this.#isBegun = true;
       const bytes = ENCODER.encode(text);
-      for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
+      let at = 0;
+      do {
+        at += this.#file.writeSync(bytes.subarray(at));
+        // Not before: a new file that nothing could be written to goes again.
+        this.#isBegun = true;
+      } while (at < bytes.length);
     } catch (error) {
       throw new CliError("output", `Cannot write ${quote(this.#path)}: ${ioReason(error)}`);
     }

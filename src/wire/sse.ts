@@ -13,8 +13,8 @@ const SPACE = 32;
 const COLON = 58;
 /** The most frequent first. */
 const FIELDS = ["data", "event", "id", "retry", "error"];
-/** JSON, or where a page begins. */
-const BARE = /^([[{]["{].*[}\]]$|<(!doctype|html))/i;
+/** A line of JSON: an object that is not empty, or a list that begins with one or with a string. */
+const JSON_LINE = /^[[{]["{].*[}\]]$/;
 
 /** One dispatched event. */
 export interface SseEvent {
@@ -33,8 +33,7 @@ export interface SseOptions {
   /** Bound of one event over all its lines, comments and empty ones included: UTF-16 units, of which there are never more than bytes. */
   maxEventBytes?: number;
   /**
-   * Reads what the grammar drops and servers mean: a line of JSON or the begin of a page is data, an error event needs none. Default
-   * `false`.
+   * Reads what the grammar drops and servers mean: a line of JSON is data, an error event needs none. Default `false`.
    */
   lenient?: boolean;
 }
@@ -150,7 +149,7 @@ export class SseParser {
       return;
     }
     const line = text.slice(begin, end);
-    if (this.#lenient && BARE.test(line)) this.#append(line);
+    if (this.#lenient && JSON_LINE.test(line)) this.#append(line);
   }
 
   #append(value: string): void {

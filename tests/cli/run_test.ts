@@ -241,6 +241,12 @@ Deno.test("pawl run --output writes the answer to a file and nothing to standard
       assertEquals(full.code, 1);
       assertMatch(full.stderr, /^error: output: Cannot write "\/dev\/full": the disk is full\n/);
       assertStringIncludes(full.stderr, 'You said "hi", and I heard it.');
+      // No file of the process may grow: nothing could be written, and nothing stays behind.
+      const line = `trap "" XFSZ; ulimit -f 0; pawl ${at(endpoint, "--output", "new.txt", "hi").join(" ")} </dev/null`;
+      const none = await shell(line, ["-A"], { cwd: directory });
+      assertEquals(none.code, 1, none.stderr);
+      assertMatch(none.stderr, /^error: output: Cannot write "new.txt": file too large\n/);
+      assertEquals([...Deno.readDirSync(directory)].map(({ name }) => name), ["a.txt"]);
     });
   });
 });

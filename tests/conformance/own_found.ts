@@ -246,6 +246,7 @@ const echoes: WireCase[] = [
   ], message("refusal", text("no"))),
 ];
 
+const CUT = error("truncated", { retryable: true, partial: [text("hi")] });
 const BOOM = '{"error":{"message":"boom"}}';
 
 /** What stands in a stream without a field name in front, each followed by a cheerful end mark. */
@@ -253,11 +254,7 @@ const bare: WireCase[] = [
   openai("bare-error-in-a-stream", "S-14 O-85", [say("hi"), `${BOOM}\n\n`, DONE], BROKEN),
   openai("bare-error-behind-a-delta", "S-14 S-13 O-85", [say("hi").trimEnd(), `\n${BOOM}\n\n`, DONE], BROKEN),
   openai("bare-error-at-the-very-end", "S-14 S-09 O-85", [say("hi"), BOOM], BROKEN),
-  openai("bare-page-in-a-stream", "S-14 S-19", [
-    say("hi"),
-    "<html>\n<head><title>502 Bad Gateway</title></head>\n</html>\n\n",
-    DONE,
-  ], error("protocol", { partial: [text("hi")] })),
+  openai("bare-page-in-a-stream", "S-14 S-19", [say("hi"), "<html>\n<title>502 Bad Gateway</title>\n</html>\n"], CUT),
   openai("bare-delta", "S-14", [say("a"), say("b").slice("data: ".length), finish()], message("end_turn", text("ab"))),
   openai("unknown-fields-that-mean-nothing", "S-11", [
     "retry: 5\nx-note: {1}\n\n",
