@@ -144,11 +144,12 @@ function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<stri
   // Strict servers refuse an object schema without properties.
   const empty = { type: "object", properties: {} };
   return filled(
-    tools.length > 0
+    tools[0]
       ? tools.map(({ name, description, inputSchema }) => ({
         name,
         description,
-        parameters: { ...empty, ...inputSchema },
+        // What is undefined counts as absent.
+        parameters: { ...empty, ...inputSchema, type: "object", properties: inputSchema.properties ?? {} },
       }))
       : [...called].map((name) => ({ name, parameters: empty })),
   );
