@@ -110,7 +110,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   const looks: Record<ProbeCheckName, () => Finding | Promise<Finding>> = {
     async reachable() {
       try {
-        models = await provider.listModels({ signal });
+        models = await provider.listModels({ signal, maxRetries: 0 });
       } catch (error) {
         if (!isPawlError(error) || /^(unreachable|timeout|permission)$/.test(error.code)) throw error;
         noList = `no list (${error.status ?? error.code})`;

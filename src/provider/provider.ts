@@ -113,7 +113,7 @@ export interface Provider {
   /** The request that {@linkcode Provider.stream} would send. */
   encode(conversation: Conversation, options?: StreamOptions): ProviderRequest;
   /** Model ids that the endpoint lists. */
-  listModels(options?: { signal?: AbortSignal | undefined }): Promise<string[]>;
+  listModels(options?: Pick<StreamOptions, "signal" | "maxRetries">): Promise<string[]>;
   /** Takes the key and other secrets out of a text; every tool result passes it before it is sent (rule R-45). */
   scrub(text: string): string;
 }
