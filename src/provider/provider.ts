@@ -231,7 +231,15 @@ export function createProvider(options: ProviderOptions): Provider {
             call,
           ),
           take(piece) {
-            if (piece === undefined) return modelIds(parse(text), scrub);
+            if (piece === undefined) {
+              const json = parse(text) as Json | undefined, [said] = [json].flat();
+              // LM Studio answers a path that it does not know with 200, and an empty list would be a lie (quirk H-20).
+              if (says(said?.error)) throw reported(said, scrub);
+              const list = [json, said?.data, said?.models].find(Array.isArray) ??
+                violation("it is no list of models");
+              // `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`.
+              return list.map((entry) => textOf(entry?.id ?? entry?.name)).filter(Boolean);
+            }
             text += piece;
             if (text.length > limits.maxJsonBytes) throw exceeded("maxJsonBytes", limits);
             return undefined;
@@ -245,12 +253,3 @@ export function createProvider(options: ProviderOptions): Provider {
 
 /** Version of this package; a test holds it against deno.json. */
 export const USER_AGENT = "pawl/0.1.0";
-
-/** Ids out of a model list: `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`. */
-function modelIds(json: unknown, redact: (text: string) => string): string[] {
-  const [said] = [json as Json | undefined].flat();
-  // LM Studio answers a path that it does not know with 200, and an empty list would be a lie (quirk H-20).
-  if (says(said?.error)) throw reported(said, redact);
-  const list = [json, said?.data, said?.models].find(Array.isArray) ?? violation("it is no JSON list of models");
-  return list.map((entry) => textOf(entry?.id ?? entry?.name)).filter(Boolean);
-}
