@@ -110,7 +110,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
   const looks: Record<ProbeCheckName, () => Finding | Promise<Finding>> = {
     async reachable() {
       try {
-        models = await provider.listModels({ signal });
+        models = await provider.listModels({ signal, maxRetries: 0 });
       } catch (error) {
         if (!isPawlError(error) || /^(unreachable|timeout|permission)$/.test(error.code)) throw error;
         noList = `no list (${error.status ?? error.code})`;
@@ -119,9 +119,9 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
     },
     async model() {
       counting = send("Count from 1 to 20.");
-      const isListed = models.includes(model), answers = await counting.then(() => true, () => false);
+      const isListed = models.includes(model), answers = await counting.catch(() => false);
       return [
-        isListed || answers,
+        isListed || !!answers,
         noList || (isListed ? "listed" : "not listed"),
         models.length > 0 && `choose one of ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
       ];
@@ -162,11 +162,12 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return thinking ? [true, `kept apart, in ${thinking.field ?? "blocks or tags"}`] : [undefined, "none seen"];
     },
     async token_field() {
-      const { text, stopReason } = await send("Count from 1 to 200.", { maxTokens: 16 });
+      const { text, stopReason, maxTokens } = await send("Count from 1 to 200.", { maxTokens: 16 });
       const holds = stopReason === "max_tokens";
-      return [
+      // The model is to think, and that takes more.
+      return !maxTokens ? [] : [
         holds || (text.length > 200 ? false : undefined),
-        `16 tokens ${holds ? "" : "do not "}end the reply`,
+        `${maxTokens} tokens ${holds ? "" : "do not "}end the reply`,
         "set compat.maxTokensField",
       ];
     },

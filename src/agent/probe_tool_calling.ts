@@ -4,7 +4,7 @@
  */
 import { Conversation } from "../model/conversation.ts";
 import { isPawlError, PawlError } from "../model/error.ts";
-import type { MessageCompleteEvent } from "../model/event.ts";
+import type { MessageCompleteEvent, StreamEvent } from "../model/event.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Provider, StreamOptions } from "../provider/provider.ts";
 import { fault, textOf } from "./options.ts";
@@ -26,6 +26,8 @@ export interface Sample extends MessageCompleteEvent {
   text: string;
   pieces: number;
   pings: number;
+  /** The limit that was sent, if not the provider's. */
+  maxTokens: number | undefined;
 }
 
 /** Asks once, without retries. Without tools the system text is one whose effect can be seen. */
@@ -33,18 +35,29 @@ export async function ask(provider: Provider, user: string, options: StreamOptio
   const conversation = new Conversation();
   conversation.addSystemMessage(options.tools ? PROBE_SYSTEM : "End every answer with the word PAWL.");
   conversation.addUserMessage(user);
-  let pieces = 0, end!: MessageCompleteEvent;
-  for await (const event of provider.stream(conversation, { maxRetries: 0, ...options })) {
-    if (event.type === "content_delta") pieces++;
-    else if (event.type === "message_complete") end = event;
+  let pieces = 0, maxTokens: number | undefined, event: StreamEvent;
+  try {
+    provider.encode(conversation, options);
+    maxTokens = options.maxTokens;
+  } catch {
+    // A model that is to think needs more tokens; any other fault shows again below.
   }
-  const pings = end.message.content.filter((block) => block.type === "tool_use" && block.name === PING.name).length;
-  return { ...end, text: textOf(end.message), pieces, pings };
+  for await (event of provider.stream(conversation, { ...options, maxRetries: 0, maxTokens })) {
+    if (event.type === "content_delta") pieces++;
+  }
+  const end = event! as MessageCompleteEvent;
+  return {
+    ...end,
+    text: textOf(end.message),
+    pieces,
+    pings: end.message.content.filter((block) => block.type === "tool_use" && block.name === PING.name).length,
+    maxTokens,
+  };
 }
 
 /**
- * Finds out whether the model calls a tool when told to: one request, 256 tokens, no retries. Only a call of the tool
- * passes; a reply that explains how it would call it does not.
+ * Finds out whether the model calls a tool when told to: one request, no retries, 256 tokens, or the provider's limit if it
+ * asks for thinking that takes more. Only a call of the tool passes; a reply that explains how it would call it does not.
  *
  * The errors are opaque, fit for a service whose users choose the endpoint: none holds a word of what the endpoint answered.
  * {@linkcode probe} is the form that explains.
@@ -73,17 +86,16 @@ export async function ask(provider: Provider, user: string, options: StreamOptio
  */
 export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
   const { signal } = options;
-  /** rig's budget: room for a reasoning model to think before its first call. */
-  const PROBE_TOKENS = 256;
-  const { stopReason, pings } = await ask(provider, PROBE_PROMPT, {
+  const { stopReason, pings, maxTokens = provider.maxTokens } = await ask(provider, PROBE_PROMPT, {
     tools: [PING],
-    maxTokens: PROBE_TOKENS,
+    // rig's budget: room for a reasoning model to think before its first call.
+    maxTokens: 256,
     signal,
   }).catch((error) => {
     // An abort is the caller's, and a missing permission is about the caller's own settings.
     if (!isPawlError(error) || error === signal?.reason || error.code === "permission") throw error;
     throw new PawlError(error.code, "Cannot probe the model: the connection failed", error);
   });
-  if (stopReason === "max_tokens") throw fault("output_limit", `no call within ${PROBE_TOKENS} tokens`);
-  if (pings === 0) throw fault("no_tool_calling", "the model did not call the tool");
+  if (stopReason === "max_tokens") throw fault("output_limit", `no call within ${maxTokens} tokens`);
+  if (!pings) throw fault("no_tool_calling", "the model did not call the tool");
 }

@@ -70,11 +70,14 @@ function encode(request: DialectRequest): EncodedRequest {
   // The first and the last turn are the user's, but a reply that paused goes back as it is.
   if (turns[0]?.role !== "user") turns.unshift(filler());
   const last = turns.at(-1)!, end = last.content.at(-1)!;
-  // A tool loop whose reply did not begin with reasoning must go on without: it began without, or at another endpoint.
-  const isLoop = last.content[0]?.type === "tool_result", isBare = turns.at(-2)?.content[0]?.type !== "thinking";
-  const thinks = isLoop && isBare ? undefined : budget;
   const paused = last.content.some(({ type }) => type === "opaque");
   if (last.role === "assistant" && !paused) turns.push(filler());
+  // What follows what the user said is one turn, which goes on as it began: models think at its beginning, and perhaps never again.
+  // If no reply of it begins with reasoning, it began without, or at another endpoint.
+  const began = turns.findLast(({ role, content: [first] }) =>
+    first!.type === "thinking" || role === "user" && first!.type !== "tool_result"
+  );
+  const thinks = began!.role === "user" && began !== turns.at(-1) ? undefined : budget;
   // What a reply that paused ends with goes back as it came, but for blank space.
   if (paused && end.type === "text") end.text = end.text.trimEnd();
   const messages = turns.map(({ role, content }) => {

@@ -141,16 +141,15 @@ function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<stri
   if (!choices.includes(toolChoice) && !tools.some(({ name }) => name === (toolChoice as Partial<Tool>).name)) {
     throw new TypeError(`Cannot use toolChoice as no tool fits it: current value is ${JSON.stringify(toolChoice)}`);
   }
-  // Strict servers refuse an object schema without properties (R-26).
-  const empty = { type: "object", properties: {} };
+  // Strict servers refuse an object schema without properties (R-26); what is undefined counts as absent.
   return filled(
-    tools.length > 0
+    tools[0]
       ? tools.map(({ name, description, inputSchema }) => ({
         name,
         description,
-        parameters: { ...empty, ...inputSchema },
+        parameters: { ...inputSchema, type: "object", properties: inputSchema.properties ?? {} },
       }))
-      : [...called].map((name) => ({ name, parameters: empty })),
+      : [...called].map((name) => ({ name, parameters: { type: "object", properties: {} } })),
   );
 }
 

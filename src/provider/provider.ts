@@ -11,9 +11,9 @@ import { createRedactor } from "../text/redact.ts";
 import { checkKey, mergeHeaders, resolveBaseUrl } from "../wire/endpoint.ts";
 import { createExchange, type Exchange, type HttpRequest } from "../wire/http.ts";
 import type { Compat, Dialect, Thinking } from "./dialect.ts";
-import { violation } from "./failure.ts";
+import { reported, violation } from "./failure.ts";
 import { createMessageBuilder } from "./message_builder.ts";
-import { type Json, textOf } from "./read.ts";
+import { type Json, says, textOf } from "./read.ts";
 import { eventsOf, play, type Receiver } from "./receiver.ts";
 import { type Batches, createTake, readReply } from "./reply.ts";
 import { parse, repairEscapes } from "./tool_input.ts";
@@ -113,7 +113,7 @@ export interface Provider {
   /** The request that {@linkcode Provider.stream} would send. */
   encode(conversation: Conversation, options?: StreamOptions): ProviderRequest;
   /** Model ids that the endpoint lists. */
-  listModels(options?: { signal?: AbortSignal | undefined }): Promise<string[]>;
+  listModels(options?: Pick<StreamOptions, "signal" | "maxRetries">): Promise<string[]>;
   /** Takes the key and other secrets out of a text; every tool result passes it before it is sent (rule R-45). */
   scrub(text: string): string;
 }
@@ -231,7 +231,15 @@ export function createProvider(options: ProviderOptions): Provider {
             call,
           ),
           take(piece) {
-            if (piece === undefined) return modelIds(text);
+            if (piece === undefined) {
+              const json = parse(text) as Json | undefined, [said] = [json].flat();
+              // LM Studio answers a path that it does not know with 200, and an empty list would be a lie (quirk H-20).
+              if (says(said?.error)) throw reported(said, scrub);
+              const list = [json, said?.data, said?.models].find(Array.isArray) ??
+                violation("it is no list of models");
+              // `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`.
+              return list.map((entry) => textOf(entry?.id ?? entry?.name)).filter(Boolean);
+            }
             text += piece;
             if (text.length > limits.maxJsonBytes) throw exceeded("maxJsonBytes", limits);
             return undefined;
@@ -245,10 +253,3 @@ export function createProvider(options: ProviderOptions): Provider {
 
 /** Version of this package; a test holds it against deno.json. */
 export const USER_AGENT = "pawl/0.1.0";
-
-/** Ids out of a model list: `{ data: [{ id }] }`, or Ollama's own `{ models: [{ name }] }`. */
-function modelIds(text: string): string[] {
-  const json = parse(text) as Json | null | undefined;
-  const list = [json, json?.data, json?.models].find(Array.isArray) ?? violation("it is no JSON list of models");
-  return list.map((entry) => textOf(entry?.id ?? entry?.name)).filter(Boolean);
-}

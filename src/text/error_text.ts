@@ -22,15 +22,15 @@ const TEXT_KEYS =
   "message error_message error_msg status_msg msg detail error_description error errors Message title raw"
     .split(" ");
 
-/** Of a page nothing is of use, and it ends where the text ends. */
-const MARKUP = /\x1b\[[\d;?]*[a-z]|<([!?]|html|head|body)[^]*|<[a-z/][^<>]*>/gi;
+/** Of a page nothing is of use, and it ends where the text ends; nor of gzip that nobody labelled (quirk H-14). */
+const MARKUP = /\x1b\[[\d;?]*[a-z]|(<([!?]|html|head|body)|^\x1f)[^]*|<[a-z/][^<>]*>/gi;
 const URLS = /[\w+.-]{0,20}:\/\/[^\s"<>]*/g;
 
-/** By what OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Mistral, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen say. */
+/** By what OpenAI, Azure, vLLM, SGLang, llama.cpp, Ollama, Mistral, Anthropic, Bedrock, Groq, Gemini, Kimi, Cohere, TGI, Qwen, SiliconFlow say. */
 const OVERFLOW = new RegExp(
   // The same words with a time are a rate limit.
   "^(?!.*(rate.?limit|per.minute|wait)).*(context[ _-]?(length|window|size|limit)|" +
-    "(prompt|input|messages|conversation)\\b[^.:]{0,60}(exceed|too l|longer|length)|" +
+    "(prompt|input|messages|conversation)(?=\\b|_to)[^.:]{0,60}(exceed|too.l|longer|length|max_seq)|input token count|" +
     "reduce \\w+ (length|size|prompt)|(?<!output )token limit|too many (\\w+ )?tokens|`inputs` (tokens|must)|超长)",
   "i",
 );
@@ -103,7 +103,7 @@ export function isOverflow({ code, type, text }: ErrorReport): boolean {
  *
  * @param report What {@linkcode readError} found.
  */
-export function isRetryable({ status, code, type }: ErrorReport): boolean {
+export function isRetryable({ status, code, type }: Partial<ErrorReport>): boolean {
   return status ? [408, 409, 429].includes(status) || status >= 500 : !PERMANENT.test(`${code} ${type}`);
 }
 

@@ -87,7 +87,7 @@ export function statusFailure({ status, headers }: Response, body: string, optio
     `Cannot get a reply: ${why}${quote && `: "${quote}"`}`,
     {
       status,
-      retryable: !isTooLong && (word === "true" || word !== "false" && isRetryable({ ...report, status })),
+      retryable: !isTooLong && (word === "true" || word !== "false" && isRetryable({ status })),
       retryAfterMs: wish || undefined,
     },
   );
@@ -99,5 +99,5 @@ function retryWish(headers: Headers): number {
   const decimal = (name: string) => Number(/^[\d.]+$/.exec(headers.get(name) ?? ""));
   const wish = decimal("retry-after-ms") || 1000 * decimal("retry-after") ||
     Date.parse(headers.get("retry-after") ?? "") - Date.now();
-  return Math.min(Math.max(0, Math.ceil(wish || 0)), Number.MAX_SAFE_INTEGER);
+  return Math.min(Math.max(0, Math.ceil(wish || 0)), 2 ** 53 - 1);
 }

@@ -100,7 +100,7 @@ export class FakeProvider implements Provider {
   }
 
   encode(): ProviderRequest {
-    throw new Error("not used by the agent");
+    return { method: "POST", url: "", headers: {}, body: "" };
   }
 
   listModels(options: { signal?: AbortSignal } = {}): Promise<string[]> {

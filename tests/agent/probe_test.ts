@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { probe, type ProbeCheck } from "../../src/agent/probe.ts";
 import { probeToolCalling } from "../../src/agent/probe_tool_calling.ts";
+import { anthropicMessages } from "../../src/dialects/anthropic_messages.ts";
 import { PawlError, type PawlErrorCode } from "../../src/model/error.ts";
+import { createProvider } from "../../src/provider/provider.ts";
 import { calls, FakeProvider, type Reply, says, use } from "./fake_provider.ts";
 
 const ping = calls(["ping", { message: "ping" }]);
@@ -236,4 +238,24 @@ Deno.test("probe rejects with the reason of an abort, at each of its requests", 
     assertEquals(reason, at < 4 ? "enough" : reason);
     assertEquals(provider.open, 0);
   }
+});
+
+Deno.test("the probes ask a model that is to think for no reply that is too short to think in", async () => {
+  const call = { type: "tool_use", id: "c", name: "ping", input: { message: "ping" } };
+  const message = { type: "message", id: "m", content: [call], stop_reason: "tool_use" };
+  const limits: number[] = [];
+  const provider = createProvider({
+    dialect: anthropicMessages,
+    model: "m",
+    maxTokens: 2000,
+    thinking: "low",
+    fetch: (_, init) => {
+      if (init?.body) limits.push(JSON.parse(String(init.body)).max_tokens);
+      return Promise.resolve(Response.json(init?.body ? message : { data: [{ id: "m" }] }));
+    },
+  });
+  await probeToolCalling(provider);
+  const { ok, checks } = await probe(provider);
+  assertEquals([ok, checks.find(({ name }) => name === "token_field")?.status], [true, "skip"]);
+  assertEquals(new Set(limits), new Set([2000]));
 });

@@ -310,3 +310,10 @@ each("probe passes at an endpoint that can do everything", async (setup) => {
   assertEquals(report.checks.filter(({ status }) => status !== "pass").map(({ name }) => name), ["context"]);
   assertEquals([report.ok, report.dialect], [true, setup[0].name]);
 });
+
+each("probe repeats nothing, the list of models neither", async (setup) => {
+  const busy = [1, 2].map(() => new Response("busy", { status: 503 }));
+  const { provider, endpoint } = stage(setup, busy, { maxRetries: 2 });
+  await probe(provider);
+  assertEquals(endpoint.bodies.length, 2);
+});

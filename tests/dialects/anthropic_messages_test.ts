@@ -218,6 +218,20 @@ Deno.test("anthropicMessages.encode lets a tool loop that began without reasonin
   assert("thinking" in encode([HI, replied("a"), HI], { thinking: "low", maxTokens: 2000 }));
 });
 
+Deno.test("anthropicMessages.encode lets a tool loop that began with reasoning go on with it, also where no more came", () => {
+  const by = (...content: (string | ContentBlock)[]) => repliedBy(anthropicMessages, content);
+  const began = [HI, by(signed("t", "s"), use("c", "f")), results(["c", "x"])];
+  const thinks = (...more: Message[]) =>
+    "thinking" in encode([...began, ...more], { thinking: "low", maxTokens: 2000 });
+  const second = [by(use("d", "f")), results(["d", "x"])];
+  assert(thinks(...second));
+  assert(thinks(...second, by("so", use("e", "f")), results(["e", "x"])));
+  assert(thinks(...second, by("done"), HI));
+  // The next thing that the user says begins anew.
+  assertFalse(thinks(by("done"), HI, ...second));
+  assert(thinks(by("done"), HI, by(signed("t", "s"), use("e", "f")), results(["e", "x"]), ...second));
+});
+
 Deno.test("anthropicMessages.encode marks system, tools and the last turn for the cache", () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const body = encode([said("system", "S"), HI, replied("a"), said("user", "b", "c")], {

@@ -370,6 +370,28 @@ Deno.test("listModels joins the body, and is bounded by its own cap", async () =
   }
 });
 
+Deno.test("listModels tells an error that comes with status 200, and no empty list in its place", async () => {
+  // As LM Studio answers a path that it does not know, and Gemini's facade anything.
+  const unknown = { error: `Unexpected endpoint or method. (GET /models) ${KEY}` };
+  const exhausted = [{ error: { code: 429, message: "Resource exhausted", status: "RESOURCE_EXHAUSTED" } }];
+  for (const [reply, said] of [[unknown, "Unexpected endpoint"], [exhausted, "Resource exhausted"]] as const) {
+    const provider = createProvider({
+      dialect: openAiChat,
+      model: "m",
+      maxTokens: 1,
+      apiKey: KEY,
+      baseUrl: "http://x",
+      fetch: () => Promise.resolve(Response.json(reply)),
+    });
+    const error = await assertRejects(() => provider.listModels(), PawlError, said);
+    assertEquals([error.code, error.message.includes(KEY)], ["backend", false]);
+  }
+  const healthy = { error: null, data: [{ id: "a", error: {} }] };
+  const fetch = () => Promise.resolve(Response.json(healthy));
+  const provider = createProvider({ dialect: openAiChat, model: "m", maxTokens: 1, baseUrl: "http://x", fetch });
+  assertEquals(await provider.listModels(), ["a"]);
+});
+
 Deno.test("listModels repeats a request, and ends with the reason of its signal", async () => {
   const replies = [new Response(null, { status: 503 }), Response.json([{ id: "a" }])];
   const provider = createProvider({
@@ -435,6 +457,12 @@ Deno.test("R-26: tool schemas are object schemas with properties; names are chec
     description: "The tool g",
     input_schema: schema,
   });
+  for (const undefinedKey of ["type", "properties"]) {
+    // The lint asks for both.
+    const call = { tools: [tool("f", { type: "object", properties: {}, [undefinedKey]: undefined })] };
+    assertEquals(openAi(["hi"], { call }).body.tools[0].function.parameters, { type: "object", properties: {} });
+    anthropic(["hi"], { call });
+  }
   for (const encode of [openAi, anthropic]) {
     for (const name of ["", "a b", "ü", "x".repeat(65)]) {
       assertThrows(() => encode(["hi"], { call: { tools: [tool(name)] } }), TypeError, "name");

@@ -239,6 +239,9 @@ Deno.test("isOverflow knows how servers say that the context is too small", () =
     "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000",
     "Range of input length should be [1, 30720]",
     "Prompt exceeds max length",
+    "length of prompt_tokens (163280) must be less than max_seq_len (32768).",
+    "prompt_too_long: tokenized prompt has 20771 tokens, max prompt/context tokens is 20119",
+    "Unable to submit request because the input token count is 32825 but model only supports up to 32768.",
     "Prompt 超长",
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -269,6 +272,8 @@ Deno.test("isOverflow knows how servers say that the context is too small", () =
     "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum",
     "Invalid 'messages[0].content': string too long. Expected a string with maximum length 1048576",
     "tools.0.input_schema: the description is too long",
+    "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64",
+    "body.temperature: Input should be less than or equal to 2",
   ];
   for (const text of others) assert(!isOverflow({ text }), text);
 });

@@ -206,3 +206,21 @@ Deno.test("Exchange.send: an error in an encoding that nobody decodes is told by
   }));
   assertEquals(error.message, "Cannot get a reply: HTTP status 500");
 });
+
+Deno.test("Exchange.send: binary is not quoted, gzip that nobody labelled", async () => {
+  const gzip = new Response(message("no")).body!.pipeThrough(new CompressionStream("gzip"));
+  const { error } = await outcomeOf(exchangeWith("http://x", {
+    fetch: () => Promise.resolve(new Response(gzip, { status: 400 })),
+  }));
+  assertEquals(error.message, "Cannot get a reply: HTTP status 400");
+});
+
+Deno.test("Exchange.send: a switch of protocols is a status like any other, and no redirect", async () => {
+  await withServer(async ({ write }) => {
+    await write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+    return false;
+  }, async ({ origin }) => {
+    const { error } = await outcomeOf(exchangeWith(origin));
+    assertEquals([error.code, error.status, error.retryable], ["http_status", 101, false]);
+  });
+});
