@@ -71,7 +71,10 @@ export async function ask(provider: Provider, user: string, options: StreamOptio
  * await probeToolCalling(provider);
  * ```
  */
-export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
+export async function probeToolCalling(
+  provider: Provider,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<void> {
   const { signal } = options;
   /** rig's budget: room for a reasoning model to think before its first call. */
   const PROBE_TOKENS = 256;
