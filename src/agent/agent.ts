@@ -73,7 +73,7 @@ export class Agent {
   runStep(
     conversation: Conversation,
     receiver: Receiver = {},
-    { signal }: { signal?: AbortSignal } = {},
+    { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<RunResult> {
     return play(this.#run(conversation, signal), receiver, signal);
   }
@@ -89,7 +89,7 @@ export class Agent {
    */
   stream(
     conversation: Conversation,
-    { signal }: { signal?: AbortSignal } = {},
+    { signal }: { signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<AgentEvent, RunResult, undefined> {
     return eventsOf(this.#run(conversation, signal), signal);
   }

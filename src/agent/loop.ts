@@ -46,6 +46,8 @@ export function loop(
   /** Text of the paused turns right before the reply that is under way. */
   let paused = "";
   let fingerprint = "", repeats = 0;
+  /** What has come of a reply that is not in the conversation. */
+  let broken: PartialReply | undefined;
   /** The reply that is under way. */
   let reading: ReturnType<Provider["batches"]> | undefined;
 
@@ -125,7 +127,7 @@ export function loop(
           error = fault("empty_reply", "the reply is empty", true);
         }
         if (error) {
-          error.partial = { message };
+          broken = { message };
           yield [reply];
           throw error;
         }
@@ -173,7 +175,8 @@ export function loop(
       const thrown = signal.aborted ? signal.reason : caught;
       // The caller's own reason is not ours to write on.
       if (isPawlError(thrown) && thrown !== outer?.reason) {
-        const broken = thrown.partial as PartialReply | undefined;
+        // A hook may fail with the error of a run of its own.
+        if (reading) broken = thrown.partial as PartialReply | undefined;
         const message = broken?.message?.content.length ? broken.message : undefined;
         if (message) text = paused + textOf(message);
         addUsage(usage, broken?.usage);

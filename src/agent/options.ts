@@ -19,28 +19,30 @@ export type Decision = { allow: true } | {
 /** What makes an agent. Options of a call (`maxTokens`, `temperature`, `maxRetries`) go with every request. */
 export interface AgentOptions extends Omit<StreamOptions, "signal"> {
   /** What the model may call. */
-  tools?: readonly Tool[];
+  tools?: readonly Tool[] | undefined;
   /** `required` or a name holds for the first request of a run; those after it are `auto`, or the run could never end. */
-  toolChoice?: ToolChoice;
+  toolChoice?: ToolChoice | undefined;
   /** Complete replies of one run, 1 to 32. Default 8. */
-  maxIterations?: number;
+  maxIterations?: number | undefined;
   /** Asked before each call that could run. Anything but `allow: true` denies; an exception ends the run. */
-  decide?(call: ToolUseBlock, context: { signal: AbortSignal }): Decision | Promise<Decision>;
+  decide?: ((call: ToolUseBlock, context: { signal: AbortSignal }) => Decision | Promise<Decision>) | undefined;
   /** Called before each request; a conversation that it returns is sent this once instead. An exception ends the run. */
-  prepare?(
-    conversation: Conversation,
-    context: { signal: AbortSignal },
-  ): Conversation | undefined | void | Promise<Conversation | undefined | void>;
+  prepare?:
+    | ((
+      conversation: Conversation,
+      context: { signal: AbortSignal },
+    ) => Conversation | undefined | void | Promise<Conversation | undefined | void>)
+    | undefined;
   /** So many consecutive rounds with the same names, inputs and results end the run; 2 or more. Off unless set. */
-  maxRepeats?: number;
+  maxRepeats?: number | undefined;
   /** Tokens of all requests and replies; without reported usage, one token per 4 characters. Off unless set. */
-  maxTotalTokens?: number;
+  maxTotalTokens?: number | undefined;
   /** Milliseconds of a run, tools included. Off unless set. */
-  deadlineMs?: number;
+  deadlineMs?: number | undefined;
   /** Milliseconds of one tool; `timeoutMs` of a tool outranks it. Off unless set. */
-  toolTimeoutMs?: number;
+  toolTimeoutMs?: number | undefined;
   /** UTF-16 units of one tool result; a longer one is cut in the middle, with a note. Default 65,536. */
-  maxToolResultChars?: number;
+  maxToolResultChars?: number | undefined;
 }
 
 /** Options that are checked and complete. */

@@ -48,11 +48,11 @@ export interface ProbeReport {
 /** Options of {@linkcode probe}. */
 export interface ProbeOptions {
   /** Ends the probe: the promise rejects with its reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Also look whether a prompt of about so many tokens arrives whole. It costs as many. */
-  context?: number;
+  context?: number | undefined;
   /** Told of each check once it is decided. */
-  onCheck?(check: ProbeCheck): void;
+  onCheck?: ((check: ProbeCheck) => void) | undefined;
 }
 
 /**

@@ -84,7 +84,10 @@ export async function ask(provider: Provider, user: string, options: StreamOptio
  * await probeToolCalling(provider);
  * ```
  */
-export async function probeToolCalling(provider: Provider, options: { signal?: AbortSignal } = {}): Promise<void> {
+export async function probeToolCalling(
+  provider: Provider,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<void> {
   const { signal } = options;
   const { stopReason, pings, maxTokens = provider.maxTokens } = await ask(provider, PROBE_PROMPT, {
     tools: [PING],

@@ -17,20 +17,22 @@ import { type AgentOptions, fault, resolveOptions, type RunResult } from "./opti
 /** A task for {@linkcode run}: the prompt, and all options of an agent. */
 export interface RunOptions extends AgentOptions {
   /** System prompt; blank: none. */
-  system?: string;
+  system?: string | undefined;
   /** What the user says. */
   prompt: string | readonly (TextBlock | ImageBlock)[];
   /** The answer must be one JSON object that fits. The model is told; without `validate`, required names and top-level types are checked. */
-  schema?: JsonSchema;
+  schema?: JsonSchema | undefined;
   /** Checks the parsed answer. Returns what is wrong with it, for the model to read; nothing or an empty list accepts. */
-  validate?(
-    value: Record<string, unknown>,
-    schema: JsonSchema | undefined,
-  ): readonly string[] | undefined | Promise<readonly string[] | undefined>;
+  validate?:
+    | ((
+      value: Record<string, unknown>,
+      schema: JsonSchema | undefined,
+    ) => readonly string[] | undefined | Promise<readonly string[] | undefined>)
+    | undefined;
   /** Ends the run: the promise rejects with its reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Is told everything. */
-  receiver?: Receiver;
+  receiver?: Receiver | undefined;
 }
 
 /**

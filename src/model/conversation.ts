@@ -59,7 +59,7 @@ export class Conversation {
 
   /** Appends a reply: its blocks, or the message that a provider completed, with its origin. */
   addAssistantMessage(reply: readonly ContentBlock[] | Message): void {
-    if ("content" in reply) this.#messages.push({ ...reply, role: "assistant" });
+    if ("content" in reply) this.#messages.push({ ...reply, role: "assistant", content: [...reply.content] });
     else this.#add("assistant", reply);
   }
 
@@ -77,7 +77,7 @@ export class Conversation {
 
   /** The JSON form: plain data that {@linkcode Conversation.fromJSON} reads back. */
   toJSON(): ConversationJson {
-    return { version: 1, messages: this.#messages };
+    return { version: 1, messages: [...this.#messages] };
   }
 
   /**

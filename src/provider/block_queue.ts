@@ -88,7 +88,8 @@ export function createBlockQueue(emit: (event: StreamEvent) => void): BlockQueue
       if (!over) return;
       judge(draft);
       at++;
-      emit({ type: "block_complete", index: draft.index, block: draft.block });
+      // A copy: what comes later is for the message alone, even if it came with the same chunk.
+      emit({ type: "block_complete", index: draft.index, block: { ...draft.block } });
     }
   }
 

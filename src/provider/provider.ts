@@ -193,7 +193,8 @@ export function createProvider(options: ProviderOptions): Provider {
     return {
       method: "POST",
       url: base + path,
-      headers,
+      // A copy: a `fetch` of the caller may write on it.
+      headers: mergeHeaders(headers, {}),
       body: repairEscapes(JSON.stringify({ ...body, ...settings.extraBody })),
     };
   }
@@ -204,7 +205,7 @@ export function createProvider(options: ProviderOptions): Provider {
       const builder = createMessageBuilder(connection, {
         origin: { dialect: dialect.name, model },
         redact: scrub,
-        splitText: thinkTags === "auto",
+        splitText: thinkTags !== "off",
         sent: conversation.messages,
       });
       return { connection, builder, ...createTake(connection, builder, dialect.decoder(builder)) };

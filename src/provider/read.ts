@@ -65,13 +65,12 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
     },
     take(value, isDocument) {
       const isEnd = takePart(value, isDocument) ?? takePart((value as Json | null)?.data, isDocument);
-      if (isEnd !== undefined) return isEnd;
+      if (isEnd !== undefined || !isObject(value)) return isEnd;
       // What says nothing may be ignored, unless it belongs to another protocol (quirk A-34) or reports an error (quirk O-85).
-      const said = objectOf(value || wrongType());
-      if (says(said.choices) || /^(message(_start)?$|response)/.test(textOf(said.type))) {
+      if (says(value.choices) || /^(message(_start)?$|response)/.test(textOf(value.type))) {
         violation("it speaks another dialect");
       }
-      const report = reportIn(said);
+      const report = reportIn(value);
       if (report) sink.fail(report);
       return undefined;
     },
@@ -85,8 +84,10 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
   }
   function take(value: unknown): boolean {
     const isEnd = reader.take(value);
-    if (isEnd === undefined) sink.begin();
-    return isEnd ?? false;
+    if (isEnd !== undefined) return isEnd;
+    if (!isObject(value)) wrongType();
+    sink.begin();
+    return false;
   }
   return reader;
 }

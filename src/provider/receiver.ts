@@ -98,7 +98,7 @@ export async function play<T>(
     }
   } catch (error) {
     await batches.return?.();
-    if (!delivering || error === signal?.reason) await receiver.onError?.(error);
+    if (!delivering || signal?.aborted && error === signal.reason) await receiver.onError?.(error);
     throw error;
   }
 }

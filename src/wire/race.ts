@@ -32,7 +32,7 @@ export function createSpan(outer: AbortSignal | undefined, ms: number = Infinity
   }
   const timer = ms < 2 ** 31 ? setTimeout(() => end(late!()), ms) : undefined;
   if (outer?.aborted) follow();
-  outer?.addEventListener("abort", follow);
+  else outer?.addEventListener("abort", follow);
   return {
     signal,
     end,

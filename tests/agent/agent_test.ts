@@ -532,3 +532,15 @@ Deno.test("Agent ends with truncated if a provider breaks its own contract", asy
   const error = await assertRejects(() => new Agent(provider).runStep(asks()), PawlError);
   assertEquals(error.code, "truncated");
 });
+
+Deno.test("Agent: what a nested run had done when a hook failed with its error is none of its own work", async () => {
+  const spoiled = says("nested", { stopReason: "max_tokens", usage: { inputTokens: 7, outputTokens: 3 } });
+  for (const name of ["prepare", "decide"]) {
+    const { partial, conversation } = await stepFails([calls(["echo"])], {
+      tools: [echo],
+      [name]: () => new Agent(new FakeProvider([spoiled])).runStep(asks()),
+    });
+    assertEquals([partial.text, partial.message, partial.usage], ["", undefined, {}]);
+    assertStrictEquals(partial.conversation, conversation);
+  }
+});

@@ -1,5 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals, assertStringIncludes } from "@std/assert";
+import { Agent } from "../../src/agent/agent.ts";
+import { probe } from "../../src/agent/probe.ts";
+import { probeToolCalling } from "../../src/agent/probe_tool_calling.ts";
 import { run, type RunOptions } from "../../src/agent/run.ts";
+import { Conversation } from "../../src/model/conversation.ts";
 import { type PartialRun, PawlError } from "../../src/model/error.ts";
 import { assertAnswered, calls, FakeProvider, type Reply, says, tool } from "./fake_provider.ts";
 
@@ -145,4 +149,20 @@ Deno.test("run counts the second answer against its other bounds too", async () 
   assertEquals([error.code, provider.requests.length], ["budget", 1]);
   const late = await fails([says("none"), says("none", { hangAt: 2 })], { schema, deadlineMs: 20 });
   assertEquals(late.error.code, "budget");
+});
+
+Deno.test("run, Agent and the probes take an option that is undefined as one that is not given", async () => {
+  const [signal, count, text]: [AbortSignal?, number?, string?] = [];
+  const bounds = { maxIterations: count, maxRepeats: count, maxTotalTokens: count, deadlineMs: count };
+  const hooks = { tools: undefined, toolChoice: undefined, decide: undefined, prepare: undefined };
+  const options = { ...bounds, ...hooks, toolTimeoutMs: count, maxToolResultChars: count };
+  const more = { signal, system: text, schema: undefined, validate: undefined, receiver: undefined };
+  assertEquals((await run(new FakeProvider([says("a")]), { prompt: "go", ...options, ...more })).text, "a");
+  const agent = new Agent(new FakeProvider([says("b"), says("c")]), options);
+  const conversation = new Conversation();
+  conversation.addUserMessage("go");
+  assertEquals((await agent.runStep(conversation, undefined, { signal })).text, "b");
+  assertEquals((await Array.fromAsync(agent.stream(conversation, { signal }))).at(-1)?.type, "message_complete");
+  await probeToolCalling(new FakeProvider([calls(["ping"])]), { signal });
+  await probe(new FakeProvider(Array(6).fill(says("a"))), { signal, context: count, onCheck: undefined });
 });

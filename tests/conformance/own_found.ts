@@ -186,6 +186,15 @@ const documents: WireCase[] = [
     error("not_sse", { retryable: false }),
     JSON_HEAD,
   ),
+  ...["[]", '["hi"]', '[{"id":1}]'].map((list, i) =>
+    openai(
+      `list-in-a-document-${i}`,
+      "S-18",
+      list,
+      error("not_sse", { retryable: false, mentions: ["application/json", "base URL"] }),
+      JSON_HEAD,
+    )
+  ),
 ];
 
 /** Documents of other protocols, which count tokens too. */

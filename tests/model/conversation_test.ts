@@ -40,8 +40,16 @@ Deno.test("Conversation copies the arrays it is given", () => {
   const conversation = new Conversation();
   const blocks = [{ type: "text" as const, text: "a" }];
   conversation.addUserMessage(blocks);
+  conversation.addAssistantMessage({ role: "assistant", content: blocks });
   blocks.push({ type: "text", text: "b" });
-  assertEquals(conversation.messages[0]?.content.length, 1);
+  assertEquals(conversation.messages.map(({ content }) => content.length), [1, 1]);
+});
+
+Deno.test("Conversation.toJSON is what was said so far, whatever is said later", () => {
+  const conversation = full();
+  const json = conversation.toJSON();
+  conversation.addUserMessage("more");
+  assertEquals(json, full().toJSON());
 });
 
 Deno.test("Conversation.fromJSON refuses what is no conversation and names the message", () => {

@@ -80,3 +80,29 @@ Deno.test("Provider.stream: calls that overlap are answered in order, and nothin
   const [, next] = await Promise.all([left.return(undefined as never), left.next()]);
   assertEquals<unknown>(next, OVER);
 });
+
+Deno.test("Provider: a signal that is aborted already is not listened to", async () => {
+  const { provider, fetch } = providerOf({});
+  const signal = AbortSignal.abort("gone");
+  let listeners = 0;
+  signal.addEventListener = () => void listeners++;
+  signal.removeEventListener = () => void listeners--;
+  for (
+    const ask of [
+      () => provider.stream(CONVERSATION, { signal }).next(),
+      () => provider.streamStep(CONVERSATION, {}, { signal }),
+      () => provider.listModels({ signal }),
+    ]
+  ) assertEquals<unknown>(await ask().catch((reason) => reason), "gone");
+  assertEquals([fetch.requests.length, listeners], [0, 0]);
+});
+
+Deno.test("Provider.streamStep: what a receiver threw is not told to onError, if it is nothing", async () => {
+  const { provider } = providerOf({ chunks: [piece("a")], end: "stall" });
+  const told: unknown[] = [];
+  const step = provider.streamStep(CONVERSATION, {
+    onContentDelta: () => Promise.reject(),
+    onError: (error) => void told.push(error),
+  });
+  assertEquals([await step.catch((reason) => reason), told], [undefined, []]);
+});

@@ -602,3 +602,21 @@ Deno.test("MessageBuilder: arguments without a call are those of one without nam
     '= tool_use "a" | f#i{}',
   );
 });
+
+Deno.test("MessageBuilder: a completed block is told as it was, however soon the rest of it comes", () => {
+  const sink = builder();
+  sink.call(0, { id: "a", name: "f" });
+  sink.input(0, '{"p":1}');
+  sink.thinking(1, "hm");
+  sink.text(2, "so");
+  sink.input(0, '{"r":2}');
+  sink.note(1, "signature", "s");
+  sink.finish(true);
+  const completed = sink.take().filter(({ type }) => type === "block_complete" || type === "message_complete");
+  assertEquals(told(completed), [
+    '-0 f#a{"p":1}',
+    "-1 (hm)",
+    '-2 "so"',
+    '= tool_use f#a!{"p":1}{"r":2} | (hm~s) | "so"',
+  ]);
+});

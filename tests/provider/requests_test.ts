@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { anthropicMessages, createProvider, openAiChat, PawlError, type Provider } from "@pawl/pawl";
+import { anthropicMessages, Conversation, createProvider, openAiChat, PawlError, type Provider } from "@pawl/pawl";
 import {
   anthropic,
   type Body,
@@ -427,6 +427,22 @@ Deno.test("R-24: the header fields of each dialect, and no credential without a 
     const renamed = encode(["hi"], { provider: { extraHeaders: { "X-Title": "t", "User-Agent": "mine" } } }).headers;
     assertEquals([renamed["x-title"], renamed["user-agent"]], ["t", "mine"]);
   }
+});
+
+Deno.test("R-24: what is done to the header fields of one request does not reach the next", () => {
+  const provider = createProvider({
+    dialect: openAiChat,
+    baseUrl: "http://localhost:1",
+    model: "m",
+    maxTokens: 1,
+    apiKey: KEY,
+  });
+  const conversation = new Conversation();
+  conversation.addUserMessage("hi");
+  const { headers } = provider.encode(conversation);
+  delete headers.authorization;
+  assertEquals(provider.encode(conversation).headers.authorization, `Bearer ${KEY}`);
+  assertFalse(Deno.inspect(provider.encode(conversation)).includes(KEY));
 });
 
 Deno.test("R-25: nothing is sent that was not asked for; extraBody is merged last", () => {
