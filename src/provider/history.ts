@@ -144,7 +144,7 @@ function toolsOf({ tools, toolChoice }: DialectRequest, called: ReadonlySet<stri
   // Strict servers refuse an object schema without properties.
   const empty = { type: "object", properties: {} };
   return filled(
-    tools.length > 0
+    tools[0]
       ? tools.map(({ name, description, inputSchema }) => ({
         name,
         description,
