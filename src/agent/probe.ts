@@ -61,14 +61,6 @@ export interface ProbeOptions {
  */
 type Finding = [passes?: boolean | undefined, detail?: string, hint?: string | false | undefined];
 
-/** What to do about an error, by its status or code. */
-const HINTS: Record<number | string, string | undefined> = {
-  unreachable: "check host and port, and that the server runs",
-  401: "check the API key",
-  403: "check the API key",
-  404: "check base URL and model",
-};
-
 /**
  * Finds out what works at an endpoint, and says what to do about the rest: at most five requests and the model list, without retries.
  *
@@ -146,7 +138,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
         calls,
         calls ? "called" : `not called: ${stopReason}`,
         stopReason === "max_tokens" ? "raise maxTokens" : warnings?.some(({ kind }) => kind === "tool_call_text") &&
-          "the server needs the tool parser of this model",
+          "enable the tool parser of the server",
       ];
     },
     async parallel_calls() {
@@ -195,7 +187,8 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       if (!isPawlError(error)) throw error;
       // Without a first answer nothing else can be told.
       isOver = !counted;
-      finding = [false, error.message, HINTS[error.status ?? error.code]];
+      // An HTTP error gives its own hint.
+      finding = [false, error.message, error.code === "unreachable" && "check host and port, and that the server runs"];
     }
     signal?.throwIfAborted();
     const [passes, detail = "not asked", hint] = finding;

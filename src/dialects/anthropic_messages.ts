@@ -4,7 +4,7 @@
  */
 import type { Decoder, Dialect, DialectRequest, EncodedRequest, MessageSink } from "../provider/dialect.ts";
 import type { Usage } from "../model/message.ts";
-import { filled, readHistory, thinkingBudget, type Turn } from "../provider/history.ts";
+import { filled, filler, readHistory, thinkingBudget } from "../provider/history.ts";
 import { violation } from "../provider/failure.ts";
 import {
   argumentsOf,
@@ -48,11 +48,6 @@ export const anthropicMessages: Dialect = {
   hint: findHint,
 };
 
-/** Where the protocol wants a user turn and the user said nothing. */
-function filler(): Turn {
-  return { role: "user", content: [{ type: "text", text: "(continue)" }] };
-}
-
 function encode(request: DialectRequest): EncodedRequest {
   const { model, thinking, toolChoice, maxTokens, temperature } = request;
   const { system, turns, tools } = readHistory(
@@ -72,12 +67,11 @@ function encode(request: DialectRequest): EncodedRequest {
   const last = turns.at(-1)!, end = last.content.at(-1)!;
   const paused = last.content.some(({ type }) => type === "opaque");
   if (last.role === "assistant" && !paused) turns.push(filler());
-  // What follows what the user said is one turn, which goes on as it began: models think at its beginning, and perhaps never again.
-  // If no reply of it begins with reasoning, it began without, or at another endpoint.
-  const began = turns.findLast(({ role, content: [first] }) =>
-    first!.type === "thinking" || role === "user" && first!.type !== "tool_result"
-  );
-  const thinks = began!.role === "user" && began !== turns.at(-1) ? undefined : budget;
+  // What follows what the user said is one turn, which goes on as it began: without, if no reply of it begins with reasoning.
+  const began = turns.findLast(({ role, content: [{ type } = end] }) =>
+    type === "thinking" || role === "user" && type !== "tool_result"
+  )!;
+  const thinks = began.role === "assistant" || began === turns.at(-1) ? budget : undefined;
   // What a reply that paused ends with goes back as it came, but for blank space.
   if (paused && end.type === "text") end.text = end.text.trimEnd();
   const messages = turns.map(({ role, content }) => {

@@ -168,6 +168,11 @@ export function thinkingBudget(thinking: Thinking, least?: number, most?: number
   return checkInteger("thinking.budgetTokens", budget, least, most);
 }
 
+/** Where the protocol wants a user turn and the user said nothing. */
+export function filler(): Turn {
+  return { role: "user", content: [{ type: "text", text: "(continue)" }] };
+}
+
 /** A list, or `undefined` for one that must not be sent since it is empty (R-04). */
 export function filled<T extends readonly unknown[]>(list?: T): T | undefined {
   return list?.length ? list : undefined;

@@ -283,7 +283,7 @@ export function createMessageBuilder(
       const stopReason = hasCalls && word !== "max_tokens" && word !== "refusal" ? "tool_use" : word ?? "end_turn";
       // Where the output limit cut a call before its name, there is no call.
       if (stopReason !== "max_tokens" && drafts.some(({ block }) => isNameless(block))) {
-        throw new PawlError("unsupported_tool_call", "Cannot execute a tool call: it names no function");
+        throw new PawlError("unsupported_tool_call", "Cannot read the reply: a call has no name");
       }
       advance(true);
       for (const draft of drafts) {

@@ -112,7 +112,7 @@ export function createTake(
     if (value === undefined) {
       scan.feed(text);
       // Where its first line is one by itself it is none that is cut, but lines of another protocol.
-      if (scan.isOpen() && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its document is cut");
+      if (scan.isOpen() && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its JSON is cut");
       rejectBody();
     }
     return builder.finish(reader.take(value, true) ?? rejectBody());
@@ -120,14 +120,14 @@ export function createTake(
 
   function rejectBody(): never {
     const type = connection.contentType;
-    return violation(`it is no event stream${type && ` but "${type}"`}, look at the path of the base URL`);
+    return violation(`it is no event stream${type && ` but "${type}"`}, look at the option baseUrl, its path`);
   }
 
   function take(text: string | undefined): Message | undefined {
     if (text === undefined) {
       if (document !== undefined) return readDocument(document);
       const isEnd = parser.flush().some(reader.event);
-      if (reader.garbled && !builder.stopped) throw truncated("its last event is cut");
+      if (reader.garbled && !builder.stopped) throw truncated("its JSON is cut");
       return builder.finish(isEnd);
     }
     if (!begun) {

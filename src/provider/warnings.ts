@@ -56,7 +56,7 @@ export function warningsOf(
   else if (counted! * CUT_FACTOR < estimateTokens(sent, true)) {
     warnings.push({
       kind: "context_cut",
-      message: `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`,
+      message: `The endpoint counted ${counted} input tokens: it may have cut the prompt`,
     });
   }
   return warnings;

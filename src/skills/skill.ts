@@ -283,7 +283,7 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
     pure: true,
     run({ name }) {
       const skill = byName.get(name as string);
-      if (!skill) throw new Error(`no such skill; available: ${names.join(", ")}`);
+      if (!skill) throw new Error(`unknown skill, the skills are: ${names.join(", ")}`);
       if (loaded.has(skill)) return `The skill "${name}" stands above already`;
       loaded.add(skill);
       return inFull(skill);

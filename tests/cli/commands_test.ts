@@ -440,7 +440,7 @@ Deno.test("pawl probe exits 3 where the key is refused, as every command", async
     await withEndpoint({ script: () => new Response("no", { status }) }, async ({ url }) => {
       const { code, stdout } = await pawl(["probe", "--base-url", `${url}/v1`, "-m", "scripted"]);
       assertEquals(code, 3);
-      assertMatch(stdout, new RegExp(`^✗ streaming: .*${status}.*; check the API key$`, "m"));
+      assertMatch(stdout, new RegExp(`^✗ streaming: .*${status}, look at the option --api-key-env$`, "m"));
     });
   }
 });

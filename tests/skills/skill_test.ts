@@ -298,7 +298,7 @@ Deno.test("loadSkillTool offers an enum, returns the body once, and lists the na
   assertEquals(await tool.run({ name: "a" }, CONTEXT), 'The skill "a" stands above already');
   assertEquals(await loadSkillTool(skills)!.run({ name: "a" }, CONTEXT), "Skill: a\ndoes a\n\nDo A");
   for (const name of ["c", "__proto__", "toString", 7, null, undefined, { a: 1 }]) {
-    assertThrows(() => tool.run({ name }, CONTEXT), Error, "available: a, b");
+    assertThrows(() => tool.run({ name }, CONTEXT), Error, "the skills are: a, b");
   }
   assertEquals(loadSkillTool([]), undefined);
 });
