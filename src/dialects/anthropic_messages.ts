@@ -40,7 +40,8 @@ import { isObject, parse } from "../provider/tool_input.ts";
 export const anthropicMessages: Dialect = {
   name: "anthropic_messages",
   defaultBaseUrl: "https://api.anthropic.com",
-  modelsPath: "/models",
+  // Without a limit it lists 20.
+  modelsPath: "/models?limit=1000",
   basePath: (path) => path.replace(/(\/v1)?$/, "/v1"),
   headers: (key) => ({ "anthropic-version": "2023-06-01", ...(key && { "x-api-key": key }) }),
   encode,

@@ -349,6 +349,17 @@ Deno.test("listModels asks for JSON, and a request without a body names no type 
   assertEquals([sent?.method, fields.get("accept"), fields.has("content-type")], ["GET", "application/json", false]);
 });
 
+Deno.test("listModels asks Anthropic for the longest page: by itself it lists 20", async () => {
+  let asked = "";
+  const fetch = (url: string | URL | Request) => {
+    asked = String(url);
+    return Promise.resolve(Response.json({ data: [{ id: "a" }], has_more: false }));
+  };
+  const provider = createProvider({ dialect: anthropicMessages, model: "m", maxTokens: 1, fetch });
+  assertEquals(await provider.listModels(), ["a"]);
+  assertEquals(asked, "https://api.anthropic.com/v1/models?limit=1000");
+});
+
 Deno.test("listModels joins the body, and is bounded by its own cap", async () => {
   const text = '{"data":[{"id":"a"}]}';
   function provider(maxJsonBytes: number): Provider {
