@@ -46,8 +46,8 @@ export function loop(
   /** Text of the paused turns right before the reply that is under way. */
   let paused = "";
   let fingerprint = "", repeats = 0;
-  /** What has come of a reply that is not in the conversation. */
-  let broken: PartialReply | undefined;
+  /** Why the last reply cannot be used. */
+  let error: PawlError | undefined;
   /** The reply that is under way. */
   let reading: ReturnType<Provider["batches"]> | undefined;
 
@@ -105,17 +105,17 @@ export function loop(
         const { message, stopReason, rawStopReason } = reply;
         const { inputTokens, outputTokens } = reply.usage ?? {};
         const isRefused = stopReason === "refusal", isCut = stopReason === "max_tokens";
-        const isSilent = message.content.length === 0 && outputTokens === 0;
+        const isSilent = !message.content[0] && outputTokens === 0;
         const calls = message.content.filter((block) => block.type === "tool_use");
-        const isPause = stopReason === "pause_turn" && calls.length === 0;
-        const goesOn = isPause || (calls.length > 0 && !isRefused);
+        const hasCalls = calls.length > 0;
+        const isPause = stopReason === "pause_turn" && !hasCalls;
+        const goesOn = isPause || (hasCalls && !isRefused);
         iterations++;
         addUsage(usage, reply.usage);
         spent += (inputTokens ?? estimateTokens(sent.messages)) + (outputTokens ?? estimateTokens([message]));
         text = paused + textOf(message);
 
         // The order is the contract's: length, refusal, calls, pause, end.
-        let error: PawlError | undefined;
         if (isCut && !isSilent && !rawStopReason?.includes("context_window")) {
           error = reached("output_limit", "maxTokens");
         } else if (isCut || (isSilent && !isRefused && inputTokens! >= FULL_PROMPT_TOKENS)) {
@@ -127,7 +127,7 @@ export function loop(
           error = fault("empty_reply", "the reply is empty", true);
         }
         if (error) {
-          broken = { message };
+          error.partial = { message };
           yield [reply];
           throw error;
         }
@@ -154,10 +154,10 @@ export function loop(
             yield [{ type: "tool_result", call, result: results[i]! }];
           }
         } finally {
-          if (calls.length > 0) conversation.addToolResults(results);
+          if (hasCalls) conversation.addToolResults(results);
         }
 
-        if (calls.length > 0) {
+        if (hasCalls) {
           const seen = JSON.stringify([calls, results], ["name", "input", "content"]);
           repeats = seen === fingerprint ? repeats + 1 : 1;
           fingerprint = seen;
@@ -175,9 +175,9 @@ export function loop(
       const thrown = signal.aborted ? signal.reason : caught;
       // The caller's own reason is not ours to write on.
       if (isPawlError(thrown) && thrown !== outer?.reason) {
-        // A hook may fail with the error of a run of its own.
-        if (reading) broken = thrown.partial as PartialReply | undefined;
-        const message = broken?.message?.content.length ? broken.message : undefined;
+        // A hook may fail with the error of a run of its own: that holds nothing of this one.
+        const broken = (reading ?? error) && thrown.partial as PartialReply | undefined;
+        const message = broken?.message?.content[0] && broken.message;
         if (message) text = paused + textOf(message);
         addUsage(usage, broken?.usage);
         thrown.partial = soFar(message);

@@ -123,7 +123,7 @@ export async function probe(provider: Provider, options: ProbeOptions = {}): Pro
       return [
         isListed || !!answers,
         noList || (isListed ? "listed" : "not listed"),
-        models.length > 0 && `choose one of ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
+        models[0] && `choose one of ${excerpt(models.join(", "), (text) => provider.scrub(text))}`,
       ];
     },
     async streaming() {

@@ -91,7 +91,7 @@ export async function run(provider: Provider, options: RunOptions): Promise<RunR
   async function review(result: RunResult): Promise<string | undefined> {
     const findings = (await examine(result)).join("; ");
     if (!findings) return undefined;
-    if (asksLeft-- > 0 && result.iterations < settings.maxIterations) {
+    if (asksLeft-- && result.iterations < settings.maxIterations) {
       return `This answer cannot be used: ${cut(findings, MAX_FINDINGS)}\nAnswer with one JSON object only, in full.`;
     }
     throw fault("invalid_json", "the answer is refused, " + excerpt(findings, (text) => provider.scrub(text)));

@@ -59,8 +59,8 @@ export class Conversation {
 
   /** Appends a reply: its blocks, or the message that a provider completed, with its origin. */
   addAssistantMessage(reply: readonly ContentBlock[] | Message): void {
-    if ("content" in reply) this.#messages.push({ ...reply, role: "assistant", content: [...reply.content] });
-    else this.#add("assistant", reply);
+    const message = "content" in reply ? reply : { content: reply };
+    this.#add("assistant", message.content, message);
   }
 
   /** Appends the answers to the calls of the reply before, as one user message. */
@@ -68,8 +68,9 @@ export class Conversation {
     this.#add("user", results);
   }
 
-  #add(role: Role, content: string | readonly ContentBlock[]): void {
+  #add(role: Role, content: string | readonly ContentBlock[], about?: object): void {
     this.#messages.push({
+      ...about,
       role,
       content: typeof content === "string" ? [{ type: "text", text: content }] : [...content],
     });

@@ -87,9 +87,8 @@ export function createBlockQueue(emit: (event: StreamEvent) => void): BlockQueue
       }
       if (!over) return;
       judge(draft);
-      at++;
       // A copy: what comes later is for the message alone, even if it came with the same chunk.
-      emit({ type: "block_complete", index: draft.index, block: { ...draft.block } });
+      emit({ type: "block_complete", index: at++, block: { ...draft.block } });
     }
   }
 

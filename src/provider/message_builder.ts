@@ -273,7 +273,7 @@ export function createMessageBuilder(
       if (!word) {
         if (!protocolEnd) throw truncated("it ended without its end mark");
         if (drafts.some(({ scan }) => scan?.isOpen())) throw truncated("it ended inside the arguments of a call");
-        if (!isChosen && drafts.length === 0) {
+        if (!isChosen && !drafts[0]) {
           throw new PawlError("empty_reply", "Cannot read the reply: it is empty", { retryable: true });
         }
       }
@@ -298,7 +298,7 @@ export function createMessageBuilder(
       }
       const message = messageOf(drafts);
       const warnings = warningsOf(message.content, info.usage, sent);
-      if (warnings.length > 0) info.warnings = warnings;
+      if (warnings[0]) info.warnings = warnings;
       events.push({ type: "message_complete", message, stopReason, ...info });
       return message;
     },

@@ -194,7 +194,7 @@ export function createProvider(options: ProviderOptions): Provider {
       method: "POST",
       url: base + path,
       // A copy: a `fetch` of the caller may write on it.
-      headers: mergeHeaders(headers, {}),
+      headers: mergeHeaders(headers),
       body: repairEscapes(JSON.stringify({ ...body, ...settings.extraBody })),
     };
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { StopReason } from "../model/message.ts";
+import { keyOf } from "../text/error_text.ts";
 import type { SseEvent } from "../wire/sse.ts";
 import type { Decoder, MessageSink } from "./dialect.ts";
 import { violation } from "./failure.ts";
@@ -84,10 +85,11 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
   }
   function take(value: unknown): boolean {
     const isEnd = reader.take(value);
-    if (isEnd !== undefined) return isEnd;
-    if (!isObject(value)) wrongType();
-    sink.begin();
-    return false;
+    if (isEnd === undefined) {
+      if (!isObject(value)) wrongType();
+      sink.begin();
+    }
+    return isEnd ?? false;
   }
   return reader;
 }
@@ -168,7 +170,7 @@ export function extraOf(call: Json): Json | undefined {
   const extra: [string, unknown][] = [];
   for (const key in call) if (!CALL_KEYS.has(key) && call[key] !== null) extra.push([key, call[key]]);
   // The endpoint chose the keys: by assignment `__proto__` would become a prototype.
-  return extra.length > 0 ? Object.fromEntries(extra) : undefined;
+  return extra[0] ? Object.fromEntries(extra) : undefined;
 }
 
 /**
@@ -214,9 +216,4 @@ const HINTS = {
 export function findHint(status: number, text: string): string | undefined {
   const option = keyOf(HINTS, `${status} ${text}`);
   return option && status < 500 ? `look at the option ${option}` : undefined;
-}
-
-/** The first key whose pattern fits. */
-function keyOf<K extends string>(patterns: Partial<Record<K, RegExp>>, text: string): K | undefined {
-  return (Object.keys(patterns) as K[]).find((key) => patterns[key]!.test(text));
 }

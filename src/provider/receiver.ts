@@ -51,7 +51,7 @@ function deliver(receiver: Receiver, event: AgentEvent): void | Promise<void> {
       return receiver.onMessageStart?.(event.role);
     case "block_start": {
       const { blockType, index, toolId, toolName } = event;
-      const meta = toolId === undefined ? undefined : { toolId, toolName: toolName! };
+      const meta = toolId ? { toolId, toolName: toolName! } : undefined;
       return receiver.onBlockStart?.(blockType, index, meta);
     }
     case "block_complete":

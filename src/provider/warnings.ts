@@ -15,9 +15,9 @@ const CUT_FACTOR = 3;
  * Tokens of messages, at four characters each.
  *
  * @param messages To be counted.
- * @param withThinking Reasoning counts too; most of it is not sent again.
+ * @param isSent As they are sent: without reasoning, of which most does not go back.
  */
-export function estimateTokens(messages: readonly Message[], withThinking = true): number {
+export function estimateTokens(messages: readonly Message[], isSent?: boolean): number {
   let length = 0;
   for (const block of messages.flatMap(({ content }) => content)) {
     const { type, text, input, content = "" } = block as {
@@ -26,7 +26,7 @@ export function estimateTokens(messages: readonly Message[], withThinking = true
       input?: string;
       content?: string;
     };
-    if (withThinking || type !== "thinking") length += (text ?? input ?? content).length;
+    if (!isSent || type !== "thinking") length += (text ?? input ?? content).length;
   }
   return Math.ceil(length / 4);
 }
@@ -48,12 +48,12 @@ export function warningsOf(
   if (isLeaked && !content.some(({ type }) => type === "tool_use")) {
     warnings.push({
       kind: "tool_call_text",
-      message: "A tool call came as text and was not run: the server does not parse it",
+      message: "A tool call came as text: the server does not parse it",
     });
   }
   const counted = usage?.inputTokens;
   if (!usage) warnings.push({ kind: "usage_missing", message: "The endpoint reported no token usage" });
-  else if (counted! * CUT_FACTOR < estimateTokens(sent, false)) {
+  else if (counted! * CUT_FACTOR < estimateTokens(sent, true)) {
     warnings.push({
       kind: "context_cut",
       message: `The endpoint counted ${counted} input tokens: it seems to have cut the prompt`,

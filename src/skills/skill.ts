@@ -216,7 +216,7 @@ export async function loadSkills(
     if (name === "NotCapable") throw new PawlError("permission", `Cannot load skills: run with --allow-read=${dir}`);
     if (isThere || name !== "NotFound") throw error;
   }
-  if (offenders.length) {
+  if (offenders[0]) {
     throw Object.assign(new PawlError("invalid_skill", `Cannot load skills: ${offenders.join("; ")}`), { offenders });
   }
   return [...skills.values()].sort(byName);
@@ -272,7 +272,7 @@ export function loadSkillTool(skills: readonly Skill[]): Tool | undefined {
   const byName = new Map(skills.map((skill) => [clean(skill.name, 64), skill]));
   const names = [...byName.keys()];
   const loaded = new Set<Skill>();
-  return skills.length === 0 ? undefined : {
+  return skills[0] && {
     name: "load_skill",
     description: "Returns a skill in full",
     inputSchema: {

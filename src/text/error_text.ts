@@ -107,6 +107,11 @@ export function isRetryable({ status, code, type }: Partial<ErrorReport>): boole
   return status ? [408, 409, 429].includes(status) || status >= 500 : !PERMANENT.test(`${code} ${type}`);
 }
 
+/** The first key whose pattern fits. */
+export function keyOf<K extends string>(patterns: Partial<Record<K, RegExp>>, text: string): K | undefined {
+  return (Object.keys(patterns) as K[]).find((key) => patterns[key]!.test(text));
+}
+
 /** The part of a body or event that tells the error: of server-sent events the first that says anything. */
 function payloadOf(text: string): string {
   const [event] = /(?:^(?:data|error):(?! ?(?:\[DONE])?$).*\r?\n?)+/m.exec(text) ?? [text];

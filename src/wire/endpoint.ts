@@ -40,7 +40,7 @@ export function resolveBaseUrl(baseUrl: string, completePath: (path: string) => 
  * @param extra The caller's: they add to the own ones or replace them.
  * @throws {TypeError} A name or value is not allowed in HTTP, or the name belongs to the connection; the text holds no value.
  */
-export function mergeHeaders(own: Record<string, string>, extra: Record<string, string>): Record<string, string> {
+export function mergeHeaders(own: Record<string, string>, extra: Record<string, string> = {}): Record<string, string> {
   const headers = Object.fromEntries(
     [own, extra].flatMap(Object.entries<string>).map(([name, value]) => {
       // What is no name may be a whole field, with its value.

@@ -5,7 +5,7 @@
  */
 import { PawlError } from "../model/error.ts";
 import type { Limits } from "../model/limits.ts";
-import { excerpt, isOverflow, isRetryable, readError } from "../text/error_text.ts";
+import { excerpt, isOverflow, isRetryable, keyOf, readError } from "../text/error_text.ts";
 
 /** By what Deno, Node and Bun say. */
 const CONNECTION_FAILURES: Record<string, RegExp> = {
@@ -31,9 +31,7 @@ function describe(error: unknown, depth = 4): string {
 export function connectionFailure(error: unknown): PawlError {
   const text = describe(error);
   const [, host] = /net access to "(.+?)"/.exec(text) ?? [];
-  const why = host
-    ? `Deno needs --allow-net=${host}`
-    : Object.keys(CONNECTION_FAILURES).find((words) => CONNECTION_FAILURES[words]!.test(text));
+  const why = host ? `Deno needs --allow-net=${host}` : keyOf(CONNECTION_FAILURES, text);
   return new PawlError(host ? "permission" : "unreachable", `Cannot reach the endpoint: ${why}`, { retryable: !host });
 }
 
