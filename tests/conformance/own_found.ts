@@ -191,7 +191,7 @@ const documents: WireCase[] = [
       `list-in-a-document-${i}`,
       "S-18",
       list,
-      error("not_sse", { retryable: false, mentions: ["application/json", "base URL"] }),
+      error("not_sse", { retryable: false, mentions: ["application/json", "baseUrl"] }),
       JSON_HEAD,
     )
   ),
