@@ -6,15 +6,15 @@
 import { PawlError } from "./error.ts";
 
 /**
- * Bounds of one reply: sizes in bytes after decoding, clocks in milliseconds. The clocks run only while pawl waits for the endpoint, never
+ * Bounds of one reply: sizes after decoding, clocks in milliseconds. The clocks run only while pawl waits for the endpoint, never
  * while the caller holds an event.
  */
 export interface Limits {
   /** Bytes of a streamed reply, whose envelope takes about 200 a token. Default 16 MiB. */
   maxResponseBytes: number;
-  /** Bytes of a reply that is one JSON document, or of a model list. Default 1 MiB. */
+  /** UTF-16 units, of which there are never more than bytes, of a reply that is one JSON document, or of a model list. Default 1 MiB. */
   maxJsonBytes: number;
-  /** Bytes of one event, over all its lines. Default 4 MiB. */
+  /** UTF-16 units of one event, over all its lines. Default 4 MiB. */
   maxEventBytes: number;
   /** Bytes that are read of the body of an HTTP error. Default 8 KiB. */
   maxErrorBytes: number;
