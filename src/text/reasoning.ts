@@ -9,7 +9,7 @@ export const TAG: RegExp = /<\/?(think|thinking|thought|mm:think)>/iy;
 /** Length of the longest tag. */
 const LONGEST = 11;
 /** A line that opens or closes a fence, and its marks. Backticks behind backticks are inline code. */
-const FENCE = /(?<![^\n]) {0,3}(```+(?![^\n]*`)|~~~+)[^\n]*/g;
+const FENCE = /(?<![^\n]) {0,3}(```+(?![^`\n]*`)|~~~+)[^\n]*/g;
 /** Nobody writes more marks, and what is kept of a line is bounded: to as many, or one more where that keeps an odd number odd. */
 const MAX_MARKS = 98;
 

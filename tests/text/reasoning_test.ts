@@ -496,7 +496,7 @@ Deno.test("ReasoningSplitter is linear in whatever comes, whole or character by 
   const ignore = () => {};
   for (const piece of FLOODS) {
     const text = flood(piece);
-    for (const chunks of [[text], ["<think>" + text], text]) {
+    for (const chunks of [[text], ["<think>" + text], [text + "a`<think>"], text]) {
       assertQuick(JSON.stringify(piece), () => {
         const read = createSplitter(ignore, ignore, ignore);
         for (const chunk of chunks) read(chunk, false);
