@@ -103,6 +103,38 @@ export async function play<T>(
   }
 }
 
+/** Events on their way to a caller who takes one at a time. */
+interface Telling<E> {
+  /** Of the batch that is told; whoever tells one takes it from here. */
+  rest: Iterator<E, undefined> & Iterable<E>;
+  /** Calls that the generator has not answered yet: none may overtake them. */
+  asked: number;
+}
+
+/** Stands by itself, since each closure that is a generator function brings a class of objects into the world. */
+async function* tell<E, T>(
+  telling: Telling<E>,
+  batches: AsyncIterator<E[], T, undefined>,
+  signal?: AbortSignal,
+): AsyncGenerator<E, T, undefined> {
+  try {
+    for (;;) {
+      const { value, done } = await batches.next();
+      if (done) return value;
+      telling.rest = value.values();
+      for (const event of telling.rest) {
+        telling.asked--;
+        yield event;
+        // Aborted while the caller held an event: the rest of its batch must not follow.
+        signal?.throwIfAborted();
+      }
+    }
+  } finally {
+    telling.rest = [].values();
+    await batches.return?.();
+  }
+}
+
 /**
  * The same events, one at a time.
  *
@@ -114,41 +146,17 @@ export function eventsOf<E extends AgentEvent, T>(
   batches: AsyncIterator<E[], T, undefined>,
   signal?: AbortSignal,
 ): AsyncGenerator<E, T, undefined> {
-  let batch: E[] = [], at = 0;
-  /** Calls that the generator has not answered yet: none may overtake them. */
-  let asked = 0;
-
-  async function* tell(): AsyncGenerator<E, T, undefined> {
-    try {
-      for (;;) {
-        const { value, done } = await batches.next();
-        if (done) return value;
-        batch = value;
-        at = 0;
-        while (at < batch.length) {
-          asked--;
-          yield batch[at++]!;
-          // Aborted while the caller held an event: the rest of its batch must not follow.
-          signal?.throwIfAborted();
-        }
-      }
-    } finally {
-      batch = [];
-      await batches.return?.();
-    }
-  }
-
-  const events = tell(), resume = events.next.bind(events), leave = events.return.bind(events);
+  const telling: Telling<E> = { rest: [].values(), asked: 0 };
+  const events = tell(telling, batches, signal), resume = events.next.bind(events), leave = events.return.bind(events);
   // To wake the generator costs as much as a third of an event, and the rest of a batch is here already.
   events.next = () => {
-    if (asked === 0 && at < batch.length && !signal?.aborted) {
-      return Promise.resolve({ value: batch[at++]!, done: false });
-    }
-    asked++;
+    const next = telling.asked === 0 && !signal?.aborted && telling.rest.next();
+    if (next && !next.done) return Promise.resolve(next);
+    telling.asked++;
     return resume();
   };
   events.return = (value) => {
-    asked++;
+    telling.asked++;
     return leave(value);
   };
   return events;
