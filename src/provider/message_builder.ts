@@ -105,7 +105,7 @@ export function createMessageBuilder(
       carry: "",
       blank: type === "text",
       leading: !before || before.scan !== undefined,
-      scan: type === "tool_use" ? createInputScan() : undefined,
+      scan: type === "tool_use" ? createInputScan(block) : undefined,
     };
     begin();
     progress();
@@ -131,10 +131,7 @@ export function createMessageBuilder(
   /** Adds arrived content to a block: well-formed, and within the caps. */
   function grow(draft: Draft, arrived: string): void {
     const { scan } = draft;
-    if (scan) {
-      scan.feed(arrived);
-      if (scan.exceeds(limits.maxToolInputBytes)) throw exceeded("maxToolInputBytes", limits);
-    }
+    if (scan?.exceeds(limits.maxToolInputBytes, arrived)) throw exceeded("maxToolInputBytes", limits);
     progress();
     let piece = draft.carry + arrived;
     draft.carry = "";

@@ -108,9 +108,8 @@ export function createTake(
   }
 
   function readDocument(text: string): Message {
-    const value = parseDocument(text), scan = createInputScan();
+    const value = parseDocument(text), scan = createInputScan({ input: text });
     if (value === undefined) {
-      scan.feed(text);
       // Where its first line is one by itself it is none that is cut, but lines of another protocol.
       if (scan.isOpen() && parse(firstOf(text, /[\r\n]/)) === undefined) throw truncated("its JSON is cut");
       rejectBody();

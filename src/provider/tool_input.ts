@@ -4,29 +4,31 @@
  */
 const BLANK = 0, INSIDE = 1, COMPLETE = 2, OTHER = 3;
 
-/** A look at raw arguments that arrive in fragments. */
+/** A look at raw arguments that grow by fragments. */
 export interface InputScan {
-  /** Takes the next fragment. */
-  feed(fragment: string): void;
+  /** Takes the next fragment, before it is added. Returns whether they are more than so many bytes of UTF-8 with it. */
+  exceeds(max: number, fragment: string): boolean;
   /** One object has closed, and only blank space came behind it. */
   isComplete(): boolean;
   /** An object, array or string has begun and not closed. */
   isOpen(): boolean;
-  /** Whether there are more than so many bytes of UTF-8. */
-  exceeds(max: number): boolean;
 }
 
 /**
  * Looks at raw arguments. Nothing is read before it is asked about, and then each character once: most calls are never asked about, and
  * a megabyte in any number of fragments stays linear. It tells when one JSON object is complete; whether it is valid is for
  * {@linkcode normalizeInput} to say.
+ *
+ * @param raw Holds them: a text of its own would double what the collector carries along.
  */
-export function createInputScan(): InputScan {
-  let unread = "", state = BLANK, depth = 0, inString = false, escaped = false, empty = true, bytes = 0;
+export function createInputScan(raw: { readonly input: string }): InputScan {
+  let state = BLANK, depth = 0, inString = false, escaped = false, empty = true, bytes = 0;
+  /** Absent once it is read; then fragments are read as they come, for to cut them from what grows would copy it each time. */
+  let unread: typeof raw | undefined = raw;
 
-  function read(): void {
-    const text = unread;
-    unread = "";
+  function read(fragment = ""): void {
+    const text = (unread?.input ?? "") + fragment;
+    unread = undefined;
     bytes += text.length;
     for (let i = 0; i < text.length; i++) {
       const c = text.charCodeAt(i);
@@ -54,8 +56,10 @@ export function createInputScan(): InputScan {
   }
 
   return {
-    feed(fragment) {
-      unread += fragment;
+    exceeds(max, fragment) {
+      // No unit takes more than three.
+      if (!unread || 3 * (unread.input.length + fragment.length) > max) read(fragment);
+      return bytes > max;
     },
     isComplete() {
       read();
@@ -64,11 +68,6 @@ export function createInputScan(): InputScan {
     isOpen() {
       read();
       return depth > 0 || inString;
-    },
-    exceeds(max) {
-      // No unit takes more than three.
-      if (bytes + 3 * unread.length > max) read();
-      return bytes > max;
     },
   };
 }

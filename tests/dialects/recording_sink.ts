@@ -15,7 +15,7 @@ export class Ended extends Error {}
 export class RecordingSink implements MessageSink {
   readonly lines: string[] = [];
   readonly #keys = new Map<unknown, number>();
-  readonly #scans = new Map<unknown, InputScan>();
+  readonly #calls = new Map<unknown, { input: string; scan: InputScan }>();
   stopped = false;
 
   #say(word: string, key: unknown, ...rest: unknown[]): void {
@@ -38,18 +38,23 @@ export class RecordingSink implements MessageSink {
     if (value) this.#say(field, key, field === "details" ? JSON.stringify(value) : value);
   }
   call(key: unknown, about: Parameters<MessageSink["call"]>[1] = {}): void {
-    if (!this.#scans.has(key)) this.#scans.set(key, createInputScan());
+    if (!this.#calls.has(key)) {
+      const raw = { input: "" };
+      this.#calls.set(key, Object.assign(raw, { scan: createInputScan(raw) }));
+    }
     const extra = about.extra && JSON.stringify(about.extra);
     this.#say("call", key, about.name || "?", `#${about.id || "?"}`, extra);
   }
   input(key: unknown, fragment: string): void {
     if (fragment === "") return;
-    if (!this.#scans.has(key)) this.call(key);
-    this.#scans.get(key)!.feed(fragment);
+    if (!this.#calls.has(key)) this.call(key);
+    const called = this.#calls.get(key)!;
+    called.scan.exceeds(Infinity, fragment);
+    called.input += fragment;
     this.#say("input", key, fragment);
   }
   inputComplete(key: unknown): boolean {
-    return this.#scans.get(key)?.isComplete() ?? false;
+    return this.#calls.get(key)?.scan.isComplete() ?? false;
   }
   opaque(key: unknown, value: unknown): void {
     this.#say("opaque", key, JSON.stringify(value));

@@ -7,11 +7,16 @@ import {
   repairEscapes,
 } from "../../src/provider/tool_input.ts";
 
-function scan(text: string, cut = text.length): InputScan {
-  const scan = createInputScan();
-  scan.feed(text.slice(0, cut));
-  scan.feed(text.slice(cut));
-  return scan;
+/** Feeds a text in two pieces; `ask` is called behind each. Says also whether it was too long at last. */
+function scan(text: string, cut = text.length, maxBytes = Infinity, ask: (scan: InputScan) => void = () => {}) {
+  const raw = { input: "" }, scan = createInputScan(raw);
+  let isTooLong = false;
+  for (const piece of [text.slice(0, cut), text.slice(cut)]) {
+    isTooLong = scan.exceeds(maxBytes, piece);
+    raw.input += piece;
+    ask(scan);
+  }
+  return { ...scan, isTooLong };
 }
 
 Deno.test("createInputScan tells when one object is complete, however it is cut", () => {
@@ -38,6 +43,8 @@ Deno.test("createInputScan tells when one object is complete, however it is cut"
   for (const [text, complete] of rows) {
     for (let cut = 0; cut <= text.length; cut++) {
       assertEquals(scan(text, cut).isComplete(), complete, `${text} cut at ${cut}`);
+      const asked = scan(text, cut, Infinity, (scan) => scan.isComplete());
+      assertEquals(asked.isComplete(), complete, `${text} cut at ${cut}, asked at once`);
     }
   }
 });
@@ -45,14 +52,9 @@ Deno.test("createInputScan tells when one object is complete, however it is cut"
 Deno.test("createInputScan counts UTF-8 bytes, however they are cut", () => {
   const text = '{"é":"漢🚀"}', bytes = new TextEncoder().encode(text).length;
   for (let cut = 0; cut <= text.length; cut++) {
-    const whole = scan(text, cut);
-    assert(whole.exceeds(bytes - 1) && !whole.exceeds(bytes));
-    const asked = createInputScan();
-    for (const part of [text.slice(0, cut), text.slice(cut)]) {
-      asked.feed(part);
-      asked.exceeds(3);
+    for (const ask of [() => {}, (scan: InputScan) => scan.isOpen()]) {
+      assert(scan(text, cut, bytes - 1, ask).isTooLong && !scan(text, cut, bytes, ask).isTooLong);
     }
-    assert(asked.exceeds(bytes - 1) && !asked.exceeds(bytes));
   }
 });
 
