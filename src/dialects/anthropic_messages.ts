@@ -169,7 +169,7 @@ function decoder(sink: MessageSink): Decoder {
     const id = textOf(message.id);
     reply ||= id;
     // Two replies in one stream: nothing of either can be trusted, and no call of them may run (quirk A-32).
-    if (id && id !== reply) violation("a second reply began inside it");
+    if (id && id !== reply) violation("it holds two replies");
     const content = listOf(message.content);
     sink.begin(content.length > 0, id, message.model);
     // Before all that may fail: what was used up is told with it.

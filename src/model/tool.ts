@@ -60,7 +60,7 @@ export function validateTools(tools: readonly Tool[]): void {
       : typeof run !== "function"
       ? "run is no function"
       : Object(inputSchema) !== inputSchema || (inputSchema.type ?? "object") !== "object"
-      ? "inputSchema is no JSON Schema of type object"
+      ? "inputSchema is no schema of an object"
       : undefined;
     if (fault) throw new TypeError(`Cannot use the tool ${quote(name)}: its ${fault}`);
     checkInteger(`timeoutMs of the tool "${name}"`, timeoutMs);

@@ -269,7 +269,7 @@ export function createMessageBuilder(
     finish(protocolEnd) {
       if (!word) {
         if (!protocolEnd) throw truncated("it ended without its end mark");
-        if (drafts.some(({ scan }) => scan?.isOpen())) throw truncated("it ended inside the arguments of a call");
+        if (drafts.some(({ scan }) => scan?.isOpen())) throw truncated("it ended inside a call");
         if (!isChosen && !drafts[0]) {
           throw new PawlError("empty_reply", "Cannot read the reply: it is empty", { retryable: true });
         }
@@ -291,7 +291,7 @@ export function createMessageBuilder(
         }
       }
       if (stopReason === "tool_use" && !hasCalls) {
-        violation("it promises a call and holds none", true);
+        violation("it holds no call", true);
       }
       const message = messageOf(drafts);
       const warnings = warningsOf(message.content, info.usage, sent);

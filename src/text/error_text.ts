@@ -30,7 +30,7 @@ const URLS = /[\w+.-]{0,20}:\/\/[^\s"<>]*/g;
 const OVERFLOW = new RegExp(
   // The same words with a time are a rate limit.
   "^(?!.*(rate.?limit|per.minute|wait)).*(context[ _-]?(length|window|size|limit)|" +
-    "(prompt|input|messages|conversation)(?=\\b|_to)[^.:]{0,60}(exceed|too.l|longer|length|max_seq)|input token count|" +
+    "(prompt|input|messages|conversation)(?=\\b|_to)[^.:]{0,60}(exceed|too.l|longer|length|max_seq|only supp)|" +
     "reduce \\w+ (length|size|prompt)|(?<!output )token limit|too many (\\w+ )?tokens|`inputs` (tokens|must)|超长)",
   "i",
 );

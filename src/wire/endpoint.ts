@@ -38,7 +38,7 @@ export function resolveBaseUrl(baseUrl: string, completePath: (path: string) => 
  *
  * @param own The dialect's.
  * @param extra The caller's: they add to the own ones or replace them.
- * @throws {TypeError} A name or value is not allowed in HTTP, or the name belongs to the connection; the text holds no value.
+ * @throws {TypeError} A name or value is invalid in HTTP, or the name belongs to the connection; the text holds no value.
  */
 export function mergeHeaders(own: Record<string, string>, extra: Record<string, string> = {}): Record<string, string> {
   const headers = Object.fromEntries(
@@ -47,7 +47,7 @@ export function mergeHeaders(own: Record<string, string>, extra: Record<string, 
       const [shown = ""] = /^[\w!#$%&'*+.^`|~-]+$/.exec(name) ?? [];
       const isAllowed = typeof value === "string" && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
       if (!isAllowed || /^(host|content-length|connection|)$/i.test(shown)) {
-        throw new TypeError(`Cannot use the header "${shown}" as its name or value is not allowed`);
+        throw new TypeError(`Cannot use the header "${shown}" as its name or value is invalid`);
       }
       return [name.toLowerCase(), value];
     }),

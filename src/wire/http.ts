@@ -168,7 +168,7 @@ export function createExchange(request: HttpRequest, options: ExchangeOptions): 
       const isKnown = /^(identity|none|gzip|br)?$/i.test(encoding);
       if (!ok) {
         // Where it leads is not told: there may be a key in it. A browser does not even tell the status.
-        if (status < 400 && status !== 101) {
+        if (status < 400) {
           throw end(new PawlError("redirect", `Cannot follow a redirect: HTTP status ${status}`, { status }));
         }
         return again(statusFailure(response, isKnown ? await beginning(body) : "", options));

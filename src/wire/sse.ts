@@ -13,8 +13,8 @@ const SPACE = 32;
 const COLON = 58;
 /** The most frequent first. */
 const FIELDS = ["data", "event", "id", "retry", "error"];
-/** A line of JSON: an object that is not empty, or a list that begins with one or with a string. */
-const JSON_LINE = /^[[{]["{].*[}\]]$/;
+/** A line of JSON. */
+const JSON_LINE = /^{".*}$/;
 
 /** One dispatched event. */
 export interface SseEvent {
@@ -33,7 +33,7 @@ export interface SseOptions {
   /** Bound of one event over all its lines, comments and empty ones included: UTF-16 units, of which there are never more than bytes. */
   maxEventBytes?: number;
   /**
-   * Reads what the grammar drops and servers mean: a line of JSON is data, an error event needs none. Default `false`.
+   * A line that is a JSON object counts as data: servers report an error that way amid a stream. Default `false`.
    */
   lenient?: boolean;
 }
@@ -158,7 +158,6 @@ export class SseParser {
 
   /** A blank line. */
   #dispatch(events: SseEvent[]): void {
-    if (this.#lenient && this.#type === "error") this.#data ??= "";
     if (this.#data !== undefined) {
       const event = { event: this.#type || "message", data: this.#data };
       events.push(this.#sticky ? { ...event, ...this.#sticky } : event);

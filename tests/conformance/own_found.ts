@@ -277,12 +277,6 @@ const bare: WireCase[] = [
     [messageStart(), textBlock(0, "hi"), `${BOOM}\n\n`, messageEnd()],
     BROKEN,
   ),
-  anthropic("error-event-without-data", "A-27", [
-    messageStart(),
-    textBlock(0, "hi"),
-    "event: error\n\n",
-    messageEnd(),
-  ], BROKEN),
 ];
 
 /** Whole documents that name no end. */

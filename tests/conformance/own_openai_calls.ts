@@ -314,7 +314,9 @@ const errors: WireCase[] = [
     'event: error\ndata: {"error":{"message":"no slot","type":"server_error"}}\n\n',
     DONE,
   ], error("stream", { retryable: true, mentions: ["no slot"] })),
-  own("error-event-without-data", "O-86", [say("so"), "event: error\n\n", DONE], error("stream")),
+  own("error-event-without-data", "O-86", [say("so"), "event: error\n\n", DONE], error("stream"), {
+    alternatives: [message("end_turn", text("so"))],
+  }),
   own(
     "error-event-of-a-string",
     "O-86",

@@ -242,7 +242,7 @@ table({
   ],
   "refuses a second message": [
     [{ type: "message_start", message: { id: "m" } }, { type: "message_start", message: { id: "n" } }],
-    ["Cannot read the reply: a second reply began inside it"],
+    ["Cannot read the reply: it holds two replies"],
   ],
   "reads content in message_start": [
     [{

@@ -14,7 +14,7 @@ Deno.test("validateTools refuses each fault, with the name", () => {
   for (const description of ["", "  ", undefined]) bad({ description }, "its description is blank");
   for (const run of [undefined, "x"]) bad({ run }, "its run is no function");
   for (const inputSchema of [null, undefined, "x", { type: "array" }]) {
-    bad({ inputSchema }, "no JSON Schema of type object");
+    bad({ inputSchema }, "no schema of an object");
   }
   assertThrows(() => validateTools([tool, tool]), TypeError, 'the tool "look": its name is taken');
 });

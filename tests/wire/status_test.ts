@@ -214,13 +214,3 @@ Deno.test("Exchange.send: binary is not quoted, gzip that nobody labelled", asyn
   }));
   assertEquals(error.message, "Cannot get a reply: HTTP status 400");
 });
-
-Deno.test("Exchange.send: a switch of protocols is a status like any other, and no redirect", async () => {
-  await withServer(async ({ write }) => {
-    await write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
-    return false;
-  }, async ({ origin }) => {
-    const { error } = await outcomeOf(exchangeWith(origin));
-    assertEquals([error.code, error.status, error.retryable], ["http_status", 101, false]);
-  });
-});
