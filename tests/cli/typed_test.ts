@@ -272,6 +272,8 @@ terminalTest(
 terminalTest("pawl run ends at Ctrl-C while Deno asks for a permission", {}, async (endpoint) => {
   await using tmux = await Tmux.start([], at(endpoint, "run", "hi"), true);
   await tmux.shows("Allow?");
+  // Behind its question Deno throws away what was typed before; a signal in that moment is an answer to it: no.
+  await new Promise((resolve) => setTimeout(resolve, 300));
   await tmux.type("C-c", "echo LEFT $?", "Enter");
   await tmux.shows("LEFT 130");
 });
