@@ -284,7 +284,7 @@ function decoder(sink: MessageSink): Decoder {
       const groq = chunk.x_groq as Json | null | undefined, usage = chunk.usage ?? groq?.usage;
       if (says(groq?.error)) sink.fail(groq);
       // Usage alone may be a chunk, but is no reply.
-      if (!choices[0] && (isDocument || !usage)) return undefined;
+      if (!choices.length && (isDocument || !usage)) return undefined;
       sink.begin(choices.length > 0, chunk.id, chunk.model);
       // Before all that may fail: what was used up is told with it.
       readUsage(usage);

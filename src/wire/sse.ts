@@ -13,8 +13,8 @@ const SPACE = 32;
 const COLON = 58;
 /** The most frequent first. */
 const FIELDS = ["data", "event", "id", "retry", "error"];
-/** A line of JSON. */
-const JSON_LINE = /^{".*}$/;
+/** Of JSON, in which U+2028 ends no line. */
+const JSON_LINE = /^{".*}$/s;
 
 /** One dispatched event. */
 export interface SseEvent {

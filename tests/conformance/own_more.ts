@@ -146,6 +146,9 @@ const openAi: WireCase[] = [
     chunk({ role: "assistant", tool_calls: [{ index: 0, function: { arguments: ':"Oslo"}' } }] }),
     finish("tool_calls"),
   ], oslo),
+  openai("choice-null", "O-05", [
+    data({ choices: [null, { index: 0, delta: { content: "x" }, finish_reason: "stop" }] }),
+  ], message("end_turn", text("x"))),
   openai("role-null", "O-04", [chunk({ role: null, content: "x" }), finish()], message("end_turn", text("x"))),
   openai("nulls-beside-a-call", "O-05", [
     chunk({
