@@ -47,7 +47,7 @@ export function createEventReader(sink: MessageSink, decoder: Decoder): EventRea
       if (event === "error") sink.fail(data);
       // A blank keep-alive is no event, nor is a ping, whatever it holds (quirk S-08).
       if (event === "ping" || data.trim() === "") return false;
-      if (reader.garbled) violation("an event is no JSON");
+      if (reader.garbled) violation("it is no JSON");
       // The mark is no JSON, and an error that is thrown and caught costs as much as ten events.
       const value = data === DONE ? undefined : parse(data);
       if (value !== undefined) return take(value);

@@ -14,7 +14,7 @@ const COLON = 58;
 /** The most frequent first. */
 const FIELDS = ["data", "event", "id", "retry", "error"];
 /** Of JSON, in which U+2028 ends no line. */
-const JSON_LINE = /^{".*}$/s;
+const JSON_LINE = /^{\s*".*}\s*$/s;
 
 /** One dispatched event. */
 export interface SseEvent {

@@ -265,6 +265,7 @@ const bare: WireCase[] = [
   openai("bare-error-at-the-very-end", "S-14 S-09 O-85", [say("hi"), BOOM], BROKEN),
   openai("bare-error-with-u2028", "S-14 O-85", [say("hi"), '{"error":"a\u2028b"}\n\n', DONE], BROKEN),
   openai("bare-page-in-a-stream", "S-14 S-19", [say("hi"), "<html>\n<title>502 Bad Gateway</title>\n</html>\n"], CUT),
+  openai("bare-error-with-blanks", "S-14 O-85", [say("hi"), `{ "error": {"message":"boom"} } \n\n`, DONE], BROKEN),
   openai("bare-delta", "S-14", [say("a"), say("b").slice("data: ".length), finish()], message("end_turn", text("ab"))),
   openai("unknown-fields-that-mean-nothing", "S-11", [
     "retry: 5\nx-note: {1}\n\n",
